@@ -1,0 +1,105 @@
+# Two commands matter: `make demo` and `make test`. Each makes its own environment first.
+# Written for GNU make 3.81 and later. Only `setup` and `lock` use the network, and only through pip and uv.
+
+PYTHON ?= python3
+UV     ?= uv
+VENV   ?= .venv
+ARGS   ?=
+
+PY    := $(VENV)/bin/python
+STAMP := $(VENV)/.remit-installed
+CODE  := graphs nodes tools state store service tests benchmarks examples
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-long test-all coverage lint format types layers bench dev lock clean
+
+help:
+	@echo "make demo       see a run ask, act once and account for it"
+	@echo "make test       the tests, in under two minutes"
+	@echo
+	@echo "make setup      the environment in $(VENV), from requirements.lock (the others do this by themselves)"
+	@echo "make test-long  the tests with real processes and servers"
+	@echo "make test-all   test, then test-long"
+	@echo "make coverage   the tests, with the branches that they leave out of store, tools and nodes"
+	@echo "make lint       ruff: rules and format"
+	@echo "make format     ruff: mend what can be mended, and format"
+	@echo "make types      pyright, strict"
+	@echo "make layers     import-linter: service -> graphs -> nodes -> tools -> store -> state"
+	@echo "make bench      the benchmarks"
+	@echo "make dev        LangGraph's development server, for Studio"
+	@echo "make lock       write requirements.lock anew from pyproject.toml (needs uv)"
+	@echo "make clean      remove $(VENV), caches and build output; the data in .remit stays"
+	@echo
+	@echo "ARGS=... goes to pytest, the demo, the benchmarks or the server; PYTHON=... names another interpreter."
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	  echo "Remit needs Python 3.11 or newer, and '$(PYTHON)' was not found." >&2; \
+	  echo "Install Python, or name the one you have: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Remit needs Python 3.11 or newer, and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1)." >&2; \
+	  echo "Install a newer Python, or name the one you have: make setup PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: its venv or ensurepip module is missing." >&2; \
+	  echo "On Debian and Ubuntu: apt-get install python3-venv. Or name another: make setup PYTHON=python3.12" >&2; exit 1; }
+	@"$(PY)" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Making $(VENV) with $$("$(PYTHON)" -V 2>&1)"; \
+	  "$(PYTHON)" -m venv --clear "$(VENV)"; } || { \
+	  echo "Making $(VENV) failed; see above for what Python said." >&2; exit 1; }
+	@echo "Installing what requirements.lock pins (a minute or two the first time)"
+	@"$(PY)" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock || { \
+	  echo "Installing from requirements.lock failed; see above for what pip said. 'make setup' tries again." >&2; exit 1; }
+	@"$(PY)" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch "$(STAMP)"
+	@echo "Ready: $(VENV)"
+
+demo: setup
+	@"$(PY)" examples/demo.py $(ARGS)
+
+test: setup
+	@"$(PY)" -m pytest -n 2 $(ARGS)
+
+# One after another: a long test starts processes and servers of its own. pytest's 5 means that there was none.
+test-long: setup
+	@"$(PY)" -m pytest -m long $(ARGS) || { code=$$?; test $$code -eq 5 && echo "No long test to run."; }
+
+test-all:
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-long
+
+coverage: setup
+	@"$(PY)" -m pytest -n 2 --cov --cov-report=term $(ARGS)
+
+lint: setup
+	@"$(PY)" -m ruff check .
+	@"$(PY)" -m ruff format --check .
+
+format: setup
+	@"$(PY)" -m ruff check --fix .
+	@"$(PY)" -m ruff format .
+
+types: setup
+	@"$(PY)" -m pyright --pythonpath "$(PY)" $(wildcard $(CODE))
+
+layers: setup
+	@"$(VENV)/bin/lint-imports"
+
+bench: setup
+	@"$(PY)" -m benchmarks $(ARGS)
+
+# Without reload: a run may write files below this folder. As a module: it puts this folder first among the imports.
+dev: setup
+	@"$(PY)" -m langgraph_cli dev --no-reload $(ARGS)
+
+lock:
+	@command -v "$(UV)" >/dev/null 2>&1 || { \
+	  echo "'$(UV)' was not found. Install uv, or name it: make lock UV=/path/to/uv" >&2; exit 1; }
+	@"$(UV)" --no-config pip compile pyproject.toml --quiet --universal --generate-hashes --python-version 3.11 \
+	  --all-extras --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	  --output-file requirements.lock
+
+clean:
+	@rm -rf "$(VENV)" build dist htmlcov .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache .import_linter_cache .grimp_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""How a run flows, and what drives it."""

@@ -1,0 +1,1 @@
+"""The engines: three ways to drive the same flow."""

@@ -1,0 +1,1 @@
+"""What happens: one step of a run in each file."""

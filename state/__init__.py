@@ -1,0 +1,1 @@
+"""What a run knows: plain values, with no I/O."""

@@ -1,0 +1,1 @@
+"""What is true: the ledger and the business store."""

@@ -1,0 +1,1 @@
+"""What may be done to the world, and the one door to it."""
