@@ -8,10 +8,11 @@ ARGS   ?=
 
 PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.remit-installed
+FIT   := import sys, pip; sys.exit(sys.version_info < (3, 11))
 CODE  := graphs nodes tools state store service tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all coverage lint format types layers bench dev lock clean
+.PHONY: help setup environment demo test test-long test-all coverage lint format types layers bench dev lock clean
 
 help:
 	@echo "make demo       see a run ask, act once and account for it"
@@ -34,26 +35,30 @@ help:
 
 setup: $(STAMP)
 
+# -qq keeps pip to errors: else it warns of every package that one of a machine's own indexes lacks.
 $(STAMP): requirements.lock pyproject.toml
-	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
-	  echo "Remit needs Python 3.11 or newer, and '$(PYTHON)' was not found." >&2; \
-	  echo "Install Python, or name the one you have: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Remit needs Python 3.11 or newer, and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1)." >&2; \
-	  echo "Install a newer Python, or name the one you have: make setup PYTHON=python3.12" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "'$(PYTHON)' cannot make virtual environments: its venv or ensurepip module is missing." >&2; \
-	  echo "On Debian and Ubuntu: apt-get install python3-venv. Or name another: make setup PYTHON=python3.12" >&2; exit 1; }
-	@"$(PY)" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	  echo "Making $(VENV) with $$("$(PYTHON)" -V 2>&1)"; \
-	  "$(PYTHON)" -m venv --clear "$(VENV)"; } || { \
-	  echo "Making $(VENV) failed; see above for what Python said." >&2; exit 1; }
+	@"$(PY)" -c '$(FIT)' 2>/dev/null || $(MAKE) --no-print-directory environment
 	@echo "Installing what requirements.lock pins (a minute or two the first time)"
-	@"$(PY)" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock || { \
-	  echo "Installing from requirements.lock failed; see above for what pip said. 'make setup' tries again." >&2; exit 1; }
-	@"$(PY)" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@"$(PY)" -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock || { \
+	  echo "pip could not install requirements.lock; it says why above. make setup tries again." >&2; exit 1; }
+	@"$(PY)" -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch "$(STAMP)"
 	@echo "Ready: $(VENV)"
+
+# Only called when $(VENV) is absent, broken or of an older Python.
+environment:
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	  echo "Remit needs Python 3.11 or newer, and '$(PYTHON)' was not found." >&2; \
+	  echo "Install Python, or name the one you have: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Remit needs Python 3.11 or newer, and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1)." >&2; \
+	  echo "Install a newer one, or name the one you have: make setup PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make environments: its module venv or ensurepip is missing." >&2; \
+	  echo "On Debian and Ubuntu: apt-get install python3-venv. Elsewhere: make setup PYTHON=..." >&2; exit 1; }
+	@echo "Making $(VENV) with $$("$(PYTHON)" -V 2>&1)"
+	@"$(PYTHON)" -m venv --clear "$(VENV)" || { \
+	  echo "Python could not make $(VENV); it says why above." >&2; exit 1; }
 
 demo: setup
 	@"$(PY)" examples/demo.py $(ARGS)
@@ -84,7 +89,7 @@ types: setup
 	@"$(PY)" -m pyright --pythonpath "$(PY)" $(wildcard $(CODE))
 
 layers: setup
-	@"$(VENV)/bin/lint-imports"
+	@"$(VENV)/bin/lint-imports" --no-logo
 
 bench: setup
 	@"$(PY)" -m benchmarks $(ARGS)
