@@ -1,0 +1,37 @@
+"""An agent's definition: versioned, immutable data that a run is admitted with and keeps."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from state.budget import Budget
+from state.digest import digest_of
+
+
+class AgentDefinition(BaseModel):
+    """What an agent is allowed to be. `decider` is None for an agent whose first turn is recorded from its input.
+
+    `approval_ttl_s` is how long a question to people stays open, in seconds. `max_repairs` is how many refused
+    proposals in a row are told to the decider before the run ends as failed/proposal_invalid.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    agent_id: str = Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")
+    version: str
+    instructions: str
+    decider: str | None
+    tools: tuple[str, ...]
+    budget: Budget = Budget()
+    approval_ttl_s: int = Field(default=24 * 3600, gt=0)
+    max_repairs: int = Field(default=2, ge=0)
+    on_rejection: Literal["end", "tell"] = "end"
+    on_denial: Literal["end", "tell"] = "end"
+    on_expiry: Literal["ask_again", "end"] = "ask_again"
+
+    @property
+    def version_id(self) -> str:
+        """`agent_id@version+<12 hex digits of the definition's digest>`."""
+        return f"{self.agent_id}@{self.version}+{digest_of(self.model_dump(mode='json'))[:12]}"

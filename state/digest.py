@@ -1,0 +1,34 @@
+"""Digests: what exactly would be done, as one short name.
+
+Canonical JSON is RFC 8785 (JCS), so that an auditor can recompute a digest with any implementation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, cast
+
+import rfc8785
+
+Json = dict[str, Any]
+
+
+def canonical(value: object) -> bytes:
+    """RFC 8785 bytes of a JSON value. Raises ValueError for what JSON cannot hold (NaN, integers over 2^53)."""
+    return rfc8785.dumps(cast(Any, value))
+
+
+def sha256(data: bytes) -> str:
+    """Lower-case hexadecimal SHA-256, 64 characters."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(value: object) -> str:
+    """SHA-256 over the canonical JSON of a value."""
+    return sha256(canonical(value))
+
+
+def operation_digest(tool: str, version: str, arguments: Mapping[str, Any]) -> str:
+    """The digest of an operation: tool, tool version and validated arguments, and nothing else."""
+    return digest_of({"arguments": dict(arguments), "tool": tool, "version": version})

@@ -1,0 +1,193 @@
+"""The one tree of errors. Every message says what is wrong and what to do; `code` is stable for programs.
+
+    RemitError
+    ├── InputInvalid            what was given cannot be used
+    ├── NotFound                RunNotFound, ApprovalNotFound, AgentNotFound
+    ├── Denied                  NotAllowed, NotAnApprover
+    ├── Conflict                true things that exclude each other
+    │   ├── IllegalMove, StaleVersion, RunAlreadyTerminal
+    │   ├── ApprovalAlreadyDecided, ApprovalExpired, ApprovalDigestMismatch, AnswerRefused
+    │   └── OperationKeyConflict, OperationMismatch
+    ├── DriverError             RunBusy, LeaseLost, GuardRefused
+    ├── StoreError              DatabaseTooNew, DatabaseTooOld, DatabaseUnavailable
+    └── ToolError               what a tool says about its own call
+
+All derive from RuntimeError, because the LangGraph server shows the text of a RuntimeError and hides that of
+other exceptions.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ErrorClass = Literal[
+    "invalid_arguments",
+    "not_permitted",
+    "rate_limited",
+    "transient",
+    "unknown_outcome",
+    "refused_by_target",
+    "resource_changed",
+    "key_conflict",
+    "internal",
+]
+
+
+class RemitError(RuntimeError):
+    """Base of all errors that Remit raises on purpose."""
+
+    code = "REMIT_ERROR"
+
+
+class InputInvalid(RemitError):
+    """Something given by a person, a file or a program cannot be used as it is."""
+
+    code = "INPUT_VALIDATION_FAILED"
+
+
+class NotFound(RemitError):
+    """The named thing does not exist for this tenant."""
+
+    code = "NOT_FOUND"
+
+
+class RunNotFound(NotFound):
+    code = "RUN_NOT_FOUND"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"There is no run {run_id!r}. `remit show` lists the runs that exist.")
+
+
+class ApprovalNotFound(NotFound):
+    code = "APPROVAL_NOT_FOUND"
+
+    def __init__(self, approval_id: str) -> None:
+        super().__init__(f"There is no approval {approval_id!r}. `remit approvals` lists those that are pending.")
+
+
+class AgentNotFound(NotFound):
+    code = "AGENT_NOT_FOUND"
+
+
+class Denied(RemitError):
+    """Somebody may not do what they asked for."""
+
+    code = "POLICY_DENIED"
+
+
+class NotAllowed(Denied):
+    code = "POLICY_DENIED"
+
+
+class NotAnApprover(Denied):
+    code = "NOT_AN_APPROVER"
+
+
+class Conflict(RemitError):
+    """What was asked contradicts what is already true."""
+
+    code = "CONFLICT"
+
+
+class IllegalMove(Conflict):
+    """A status may not follow another one (spec of run and operation statuses)."""
+
+    code = "RUN_STATE_CONFLICT"
+
+
+class StaleVersion(Conflict):
+    """The row changed since it was read: read again."""
+
+    code = "PRECONDITION_FAILED"
+
+
+class RunAlreadyTerminal(Conflict):
+    code = "RUN_ALREADY_TERMINAL"
+
+
+class ApprovalAlreadyDecided(Conflict):
+    code = "APPROVAL_ALREADY_DECIDED"
+
+
+class ApprovalExpired(Conflict):
+    code = "APPROVAL_EXPIRED"
+
+
+class ApprovalDigestMismatch(Conflict):
+    """The arguments that would be executed are not those that were shown and approved."""
+
+    code = "APPROVAL_DIGEST_MISMATCH"
+
+
+class AnswerRefused(Conflict):
+    """An answer to a question is malformed, stale or not for this run; it was recorded as refused."""
+
+    code = "ANSWER_REFUSED"
+
+
+class OperationKeyConflict(Conflict):
+    """The operation key already stands for an effect with other arguments."""
+
+    code = "OPERATION_KEY_CONFLICT"
+
+
+class OperationMismatch(Conflict):
+    """A result was handed in for another operation, or for a claim that is not the current one."""
+
+    code = "OPERATION_MISMATCH"
+
+
+class DriverError(RemitError):
+    """About who drives a run."""
+
+    code = "RUN_BUSY"
+
+
+class RunBusy(DriverError):
+    """Another driver holds the lease of the run."""
+
+    code = "RUN_BUSY"
+
+
+class LeaseLost(DriverError):
+    """This driver's lease was taken over; nothing it writes counts any more."""
+
+    code = "LEASE_LOST"
+
+
+class GuardRefused(DriverError):
+    """A wish, a deadline or an end came first: read the run again. Never a failure of the run."""
+
+    code = "GUARD_REFUSED"
+
+
+class StoreError(RemitError):
+    """About a database as a whole."""
+
+    code = "DEPENDENCY_UNAVAILABLE"
+
+
+class DatabaseTooNew(StoreError):
+    code = "MIGRATION_REQUIRED"
+
+
+class DatabaseTooOld(StoreError):
+    code = "MIGRATION_REQUIRED"
+
+
+class DatabaseUnavailable(StoreError):
+    code = "DEPENDENCY_UNAVAILABLE"
+
+
+class ToolError(RemitError):
+    """What a tool knows about its own failed call.
+
+    `error_class` decides what may follow: `unknown_outcome` means that the effect may have happened and is
+    looked up; every other class means that it has not happened.
+    """
+
+    code = "TOOL_FAILED"
+
+    def __init__(self, error_class: ErrorClass, message: str) -> None:
+        super().__init__(message)
+        self.error_class: ErrorClass = error_class

@@ -1,0 +1,350 @@
+"""The ledger's statements about operations, the effects they own, and the tries made for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, func, select, update
+
+from state.digest import Json
+from state.errors import OperationMismatch
+from state.operation import Operation, check_operation_move
+from store.database import Connection, Row, Statement, decode, encode, inserting, param
+from store.tables import effects, operations, tries
+from store.transaction import RunTransaction
+
+_INSERT = inserting(operations, or_ignore=True)
+_INSERT_EFFECT = inserting(effects, or_ignore=True)
+_INSERT_TRY = inserting(tries)
+
+_OP = and_(operations.c.tenant_id == param("tenant"), operations.c.operation_id == param("operation"))
+_OF_RUN = and_(operations.c.tenant_id == param("tenant"), operations.c.run_id == param("run"))
+_GET = Statement(select(operations).where(_OP))
+_OF_TURN = Statement(
+    select(operations)
+    .where(_OF_RUN, operations.c.turn == param("turn"))
+    .order_by(operations.c.idx, operations.c.generation)
+)
+_ALL = Statement(
+    select(operations)
+    .where(_OF_RUN, operations.c.turn >= param("first"))
+    .order_by(operations.c.turn, operations.c.idx, operations.c.generation)
+)
+_SOURCES = Statement(
+    select(operations.c.operation_id, operations.c.tool, operations.c.result)
+    .where(_OF_RUN, operations.c.effect == "read", operations.c.status == "committed")
+    .order_by(operations.c.turn, operations.c.idx)
+)
+_MOVE = Statement(
+    update(operations)
+    .where(_OP, operations.c.status == param("status_seen"))
+    .values(
+        status=param("new_status"),
+        error_class=param("new_error_class"),
+        detail=param("new_detail"),
+        result=param("new_result"),
+        object_id=param("new_object_id"),
+        updated_at=param("now"),
+    )
+)
+_VERIFY = Statement(
+    update(operations)
+    .where(_OP, operations.c.status == "committed")
+    .values(verified=param("agrees"), updated_at=param("now"))
+)
+_EFFECT = Statement(
+    select(effects).where(
+        effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key")
+    )
+)
+_RECLAIM = Statement(
+    update(effects)
+    .where(
+        effects.c.tenant_id == param("tenant"),
+        effects.c.operation_key == param("operation_key"),
+        effects.c.status.in_(["failed", "dispatched", "unknown"]),
+    )
+    .values(
+        status="dispatched",
+        digest=param("new_digest"),
+        operation_id=param("operation"),
+        run_id=param("run"),
+        fence=param("fence_held"),
+        claimed_at=param("now"),
+        settled_at=None,
+    )
+)
+_SETTLE_EFFECT = Statement(
+    update(effects)
+    .where(
+        effects.c.tenant_id == param("tenant"),
+        effects.c.operation_key == param("operation_key"),
+        effects.c.operation_id == param("operation"),
+        effects.c.status.in_(["dispatched", "unknown"]),
+    )
+    .values(
+        status=param("new_status"), object_id=param("new_object_id"), settled_at=param("now")
+    )
+)
+_TRIES = Statement(
+    select(tries)
+    .where(tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation"))
+    .order_by(tries.c.number)
+)
+_NEXT_TRY = Statement(
+    select(func.count().label("made")).where(
+        tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation")
+    )
+)
+_END_TRY = Statement(
+    update(tries)
+    .where(
+        tries.c.tenant_id == param("tenant"),
+        tries.c.operation_id == param("operation"),
+        tries.c.number == param("number"),
+        tries.c.ended_at.is_(None),
+    )
+    .values(
+        ended_at=param("now"),
+        outcome=param("outcome"),
+        error_class=param("class"),
+        detail=param("words"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An operation about to be written down: what a validated action becomes."""
+
+    operation_id: str
+    turn: int
+    index: int
+    generation: int
+    operation_key: str
+    digest: str
+    tool: str
+    tool_version: str
+    effect: str
+    arguments: Json
+    source: str
+    resource: str | None
+    resource_version: int | None
+    policy_version: str | None
+    policy_rule: str | None
+    status: str
+    detail: str | None = None
+    result: Json | None = None
+    error_class: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a read of this run gave: the tool's name and its recorded result."""
+
+    operation_id: str
+    tool: str
+    result: Json
+
+
+def insert(tx: RunTransaction, planned: Planned) -> bool:
+    """Write an operation down; False if the same turn, index and generation was written before."""
+    row = {
+        "tenant_id": tx.tenant,
+        "run_id": tx.run_id,
+        "operation_id": planned.operation_id,
+        "turn": planned.turn,
+        "idx": planned.index,
+        "generation": planned.generation,
+        "operation_key": planned.operation_key,
+        "digest": planned.digest,
+        "tool": planned.tool,
+        "tool_version": planned.tool_version,
+        "effect": planned.effect,
+        "arguments": encode(planned.arguments),
+        "source": planned.source,
+        "resource": planned.resource,
+        "resource_version": planned.resource_version,
+        "principal": tx.run["requester"],
+        "agent_id": tx.run["agent_id"],
+        "policy_version": planned.policy_version,
+        "policy_rule": planned.policy_rule,
+        "status": planned.status,
+        "error_class": planned.error_class,
+        "detail": planned.detail,
+        "result": None if planned.result is None else encode(planned.result),
+        "object_id": None,
+        "verified": None,
+        "created_at": tx.now,
+        "updated_at": tx.now,
+    }
+    return tx.connection.execute(_INSERT, row) == 1
+
+
+def move(
+    tx: RunTransaction,
+    operation: Operation,
+    status: str,
+    *,
+    error_class: str | None = None,
+    detail: str | None = None,
+    result: Json | None = None,
+    object_id: str | None = None,
+) -> None:
+    """Compare-and-set on the status that was read. Raises IllegalMove, or OperationMismatch if it changed meanwhile."""
+    check_operation_move(operation.effect, operation.status, status)
+    values = tx.key(
+        operation=operation.operation_id,
+        status_seen=operation.status,
+        new_status=status,
+        new_error_class=error_class,
+        new_detail=detail,
+        new_result=None if result is None else encode(result),
+        new_object_id=object_id,
+    )
+    if tx.connection.execute(_MOVE, values) != 1:
+        raise OperationMismatch(
+            f"Operation {operation.operation_id} is no longer {operation.status}; read it again."
+        )
+
+
+def set_verified(tx: RunTransaction, operation_id: str, agrees: bool) -> None:
+    tx.connection.execute(_VERIFY, tx.key(operation=operation_id, agrees=int(agrees)))
+
+
+def effect(connection: Connection, tenant: str, operation_key: str) -> Row | None:
+    """The effect that owns this key, or None."""
+    return connection.one(_EFFECT, {"tenant": tenant, "operation_key": operation_key})
+
+
+def own_effect(tx: RunTransaction, operation: Operation, fence: int) -> bool:
+    """Become the one claimer of a key nobody owns (L3); False if there is an effect under it already."""
+    row = {
+        "tenant_id": tx.tenant,
+        "operation_key": operation.operation_key,
+        "digest": operation.digest,
+        "operation_id": operation.operation_id,
+        "run_id": tx.run_id,
+        "fence": fence,
+        "status": "dispatched",
+        "object_id": None,
+        "claimed_at": tx.now,
+        "settled_at": None,
+    }
+    return tx.connection.execute(_INSERT_EFFECT, row) == 1
+
+
+def reclaim_effect(tx: RunTransaction, operation: Operation, fence: int) -> None:
+    """Claim again a key whose effect is proven not done, or whose target dedups by key."""
+    values = tx.key(
+        operation_key=operation.operation_key,
+        new_digest=operation.digest,
+        operation=operation.operation_id,
+        fence_held=fence,
+    )
+    if tx.connection.execute(_RECLAIM, values) != 1:
+        raise OperationMismatch(f"The effect under {operation.operation_key!r} was settled meanwhile.")
+
+
+def settle_effect(tx: RunTransaction, operation: Operation, status: str, object_id: str | None) -> None:
+    """Record an effect's outcome. Raises OperationMismatch unless this operation holds the claim."""
+    values = tx.key(
+        operation_key=operation.operation_key,
+        operation=operation.operation_id,
+        new_status=status,
+        new_object_id=object_id,
+    )
+    if tx.connection.execute(_SETTLE_EFFECT, values) != 1:
+        raise OperationMismatch(
+            f"The effect under {operation.operation_key!r} does not await an outcome from {operation.operation_id}."
+        )
+
+
+def start_try(tx: RunTransaction, operation_id: str, kind: str, fence: int) -> int:
+    """Number and open one try; `kind` is call or lookup."""
+    made = tx.connection.one(_NEXT_TRY, tx.key(operation=operation_id))
+    number = (made["made"] if made else 0) + 1
+    opened = {"ended_at": None, "outcome": None, "error_class": None, "detail": None}
+    tx.connection.execute(
+        _INSERT_TRY,
+        {
+            "tenant_id": tx.tenant,
+            "operation_id": operation_id,
+            "number": number,
+            "kind": kind,
+            "fence": fence,
+            "started_at": tx.now,
+            **opened,
+        },
+    )
+    return number
+
+
+def end_try(
+    tx: RunTransaction, operation_id: str, number: int, outcome: str, error_class: str | None, detail: str | None
+) -> None:
+    values = {"number": number, "outcome": outcome, "class": error_class, "words": detail}
+    tx.connection.execute(_END_TRY, tx.key(operation=operation_id, **values))
+
+
+def tries_of(connection: Connection, tenant: str, operation_id: str) -> list[Row]:
+    return connection.all(_TRIES, {"tenant": tenant, "operation": operation_id})
+
+
+def get(connection: Connection, tenant: str, operation_id: str) -> Operation | None:
+    row = connection.one(_GET, {"tenant": tenant, "operation": operation_id})
+    return None if row is None else operation_of(row)
+
+
+def of_turn(connection: Connection, tenant: str, run_id: str, turn: int) -> list[Operation]:
+    """The operations of a turn in order, each in its latest generation."""
+    return _latest(connection.all(_OF_TURN, {"tenant": tenant, "run": run_id, "turn": turn}))
+
+
+def of_run(connection: Connection, tenant: str, run_id: str, first_turn: int = 1) -> list[Operation]:
+    """Every operation of a run from a turn on, in order, all generations."""
+    rows = connection.all(_ALL, {"tenant": tenant, "run": run_id, "first": first_turn})
+    return [operation_of(row) for row in rows]
+
+
+def results_from(connection: Connection, tenant: str, run_id: str, first_turn: int) -> dict[str, Any]:
+    """Results by operation id, of the operations of a run from a turn on."""
+    rows = connection.all(_ALL, {"tenant": tenant, "run": run_id, "first": first_turn})
+    return {row["operation_id"]: decode(row["result"]) for row in rows if row["result"] is not None}
+
+
+def sources(connection: Connection, tenant: str, run_id: str) -> list[Source]:
+    """What the reads of this run really gave, in order."""
+    rows = connection.all(_SOURCES, {"tenant": tenant, "run": run_id})
+    return [Source(row["operation_id"], row["tool"], decode(row["result"])) for row in rows]
+
+
+def operation_of(row: Row) -> Operation:
+    return Operation(
+        operation_id=row["operation_id"],
+        run_id=row["run_id"],
+        turn=row["turn"],
+        index=row["idx"],
+        generation=row["generation"],
+        operation_key=row["operation_key"],
+        digest=row["digest"],
+        tool=row["tool"],
+        tool_version=row["tool_version"],
+        effect=row["effect"],
+        arguments=decode(row["arguments"]),
+        resource=row["resource"],
+        resource_version=row["resource_version"],
+        status=row["status"],
+        error_class=row["error_class"],
+        detail=row["detail"],
+        object_id=row["object_id"],
+        verified=None if row["verified"] is None else bool(row["verified"]),
+    )
+
+
+def _latest(rows: list[Row]) -> list[Operation]:
+    by_index: dict[int, Row] = {}
+    for row in rows:
+        by_index[row["idx"]] = row
+    return [operation_of(by_index[index]) for index in sorted(by_index)]
