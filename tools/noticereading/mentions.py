@@ -1,0 +1,126 @@
+"""Turns the units of a notice into dates in their places: which day each one names and what it is for."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from tools.noticereading.counting import find_counts
+from tools.noticereading.dates import find_dates
+from tools.noticereading.events import counted_day
+from tools.noticereading.layout import Layout
+from tools.noticereading.model import Form, Mention, Role, Span, Strength, Unit
+from tools.noticereading.publication import publication_days
+from tools.noticereading.roles import read_roles
+from tools.noticereading.shifts import is_new, is_old
+from tools.noticereading.years import add_year, day_month_order, numbers_day
+
+_PEOPLE = (
+    r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?|tenants?|orders?|purchases?|install\w*|integrations?"
+    r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?|repositor\w+|domains?|requests?|one|body|calls|traffic|registrations?)"
+)
+_NARROW = re.compile(
+    rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on|since)\b|\bsign(?:ing)?[ -]ups?\b|新(?:建|增|注册|申请|用户|客户|应用|项目|开通|购|签)",
+    re.IGNORECASE,
+)
+_EVERYONE = re.compile(
+    rf"\b(?:all|every|each|any)\b(?: (?:other|remaining|existing|current|of the|the|our|\w+))? ?{_PEOPLE}\b|\beveryone\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}|\bremaining (?:\w+ )?{_PEOPLE}"
+    r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|所有|全部|全体|存量|现有|已有|全量|全网|老用户|彻底",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    r"(?:§|\b(?:sections?|paragraphs?|subparts?|articles?|clauses?|instructions?|appendix|items?|tables?|parts?)\b)\s*\(?[\dIVXa-z]|\bprovisions?\b|第[一二三四五六七八九十百零\d]+[条款项章]",
+    re.IGNORECASE,
+)
+
+
+def _spans(unit: Unit) -> list[Span]:
+    """Dates and counted days of a unit; a date that a count starts from belongs to the count."""
+    dates = find_dates(unit.text)
+    found: list[Span] = []
+    for count in find_counts(unit.text):
+        inside = [span for span in dates if count.start <= span.start < count.end]
+        words = count.end - len(count.event)
+        end = count.end
+        if inside and inside[0].start - words > 24:
+            end = inside[0].start
+        elif inside:
+            end = inside[0].end
+        found.append(Span(count.start, end, Form.COUNTED, count=count))
+    free = [span for span in dates if not any(c.start <= span.start < c.end for c in found)]
+    return sorted(free + found, key=lambda span: span.start)
+
+
+def _known(spans: Sequence[Span], order: str | None) -> list[Span]:
+    return [replace(span, day=numbers_day(span, order)) if span.numbers else span for span in spans]
+
+
+def _nearby(text: str, spans: Sequence[Span], at: int) -> str:
+    """The words around one date that are nearer to it than to its neighbours."""
+    low = spans[at - 1].end if at else 0
+    high = spans[at + 1].start if at + 1 < len(spans) else len(text)
+    before = re.split(r"[;。]", text[low : spans[at].start])[-1]
+    after = re.split(r"[;。]|,? \b(?:and|but|while)\b|,(?= )", text[spans[at].end : high])[0]
+    return f"{before} {after}"
+
+
+def _mentions_of(unit: Unit, spans: list[Span], before: str) -> list[Mention]:
+    found: list[Mention] = []
+    for at, (span, cue) in enumerate(zip(spans, read_roles(unit, spans, before), strict=True)):
+        previous = spans[at - 1].end if at else 0
+        following = spans[at + 1].start if at + 1 < len(spans) else len(unit.text)
+        old = is_old(unit.text, span.start, span.end, previous, following)
+        new = not old and is_new(unit.text, span.start, span.end)
+        near = f"{_nearby(unit.text, spans, at)} {unit.row}"
+        role, strength = cue.role, cue.strength
+        if new and role in (Role.EFFECTIVE, Role.EXPIRY, Role.NEUTRAL):
+            role, strength = Role.EFFECTIVE, Strength.MOVED
+        found.append(
+            Mention(
+                unit,
+                span,
+                span.day,
+                cue,
+                role,
+                strength,
+                old or role is Role.NEGATED,
+                bool(_NARROW.search(near)),
+                bool(_EVERYONE.search(near)),
+                bool(_PART.search(near)),
+            )
+        )
+    return found
+
+
+def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
+    """Every date of the notice in its place, and the days on which the notice says that it came out."""
+    per_unit = [(unit, _spans(unit)) for unit in layout.units]
+    struck = [span for words in layout.struck for span in find_dates(words)]
+    everything = [span for _, spans in per_unit for span in spans] + struck
+    order = day_month_order(layout.plain, everything)
+    mentions: list[Mention] = []
+    before = ""
+    for unit, spans in per_unit:
+        mentions += _mentions_of(unit, _known(spans, order), before)
+        before = unit.text
+    last = len(layout.units) - 1
+    published = publication_days(mentions, last)
+    named = {span.day for span in everything if span.day} | {m.day for m in mentions if m.day}
+    mentions = _with_years(mentions, named, published[0] if len(published) == 1 else None)
+    published = published or publication_days(mentions, last)
+    return [
+        replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions
+    ], published
+
+
+def _with_years(mentions: list[Mention], named: set[date], published: date | None) -> list[Mention]:
+    beside: dict[int, list[Span]] = {}
+    for mention in mentions:
+        beside.setdefault(mention.unit.index, []).append(mention.span)
+    found: list[Mention] = []
+    for mention in mentions:
+        if mention.span.form is Form.NO_YEAR:
+            day = add_year(mention.span, mention.unit.text, beside[mention.unit.index], named, published)
+            mention = replace(mention, day=day)
+        found.append(mention)
+    return found

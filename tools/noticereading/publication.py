@@ -1,0 +1,59 @@
+"""Finds the day on which the notice itself came out, as the notice names it."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from tools.noticereading.model import Form, Mention, Role
+
+_LABEL = re.compile(
+    r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date)?|publish(?:ed|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|printed[^:\d]{0,60}|date published|"
+    r"date posted|announced(?: on)?|federal register[^:]{0,40}|notice date|release date|issue date|date of (?:this )?(?:notice|issue|announcement)|"
+    r"签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿)(?:日期|时间|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated|issued|released|日期|时间)\W*(?:\w+day,?\s*)?$",
+    re.IGNORECASE,
+)
+_ZH_STRONG = re.compile(r"公布|发布|颁布")
+_SELF = re.compile(
+    r"\b(?:publication of this|publish(?:ed|ing) this|this (?:document|notice|rule|announcement|final rule|post|page|order|regulation)\b[^.;]{0,60}\b(?:is|was|are|being) (?:being )?"
+    r"(?:published|posted|printed|issued|announced)|(?:is|was) published (?:today|here)|本(?:公告|办法|通知|规定|决定|条例|规则|令)[^。;]{0,12}(?:公布|发布|印发))",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"[\s\W\d]*(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|at|am|pm|utc|posted|published|by|[ap]\.m\.?|est|pst|gmt)?[\s\W]*",
+    re.IGNORECASE,
+)
+
+
+def _rank(mention: Mention, last: int) -> int | None:
+    text, span = mention.unit.text, mention.span
+    before, after = text[: span.start], text[span.end :]
+    if re.search(r"[|]|\s-\s", before) and not re.search(r"comment|effective", before, re.I):
+        before = re.split(r"[|]|\s-\s", before)[-1]
+    if _LABEL.search(before):
+        return 0 if re.search(r"[A-Za-z]{4}", before) or _ZH_STRONG.search(before) else 1
+    if _SELF.search(text) and mention.role in (Role.PUBLISHED, Role.NEUTRAL):
+        return 2
+    if mention.role is Role.EFFECTIVE and not mention.unit.head:
+        return None
+    if _BARE.fullmatch(before) and _BARE.fullmatch(after):
+        return 3 if mention.unit.head else 5 if mention.unit.index >= last - 1 else None
+    return 4 if _in_masthead(mention) else None
+
+
+def _in_masthead(mention: Mention) -> bool:
+    text = mention.unit.text
+    if not mention.unit.head or len(text) > 130 or mention.role not in (Role.NEUTRAL, Role.PUBLISHED):
+        return False
+    return not re.search(r"[.。]\s*$", text) and not re.search(r"\b(?:will|is|are|was|were|by)\b", text)
+
+
+def publication_days(mentions: Sequence[Mention], last_unit: int) -> list[date]:
+    """The days that the strongest sort of evidence names, in the order of the notice; one where it agrees."""
+    ranked: dict[int, list[date]] = {}
+    for mention in mentions:
+        if mention.day is None or mention.span.form is Form.COUNTED:
+            continue
+        rank = _rank(mention, last_unit)
+        if rank is not None and mention.day not in ranked.setdefault(rank, []):
+            ranked[rank].append(mention.day)
+    return ranked[min(ranked)] if ranked else []
