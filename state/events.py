@@ -8,16 +8,56 @@ from state.clock import iso
 from state.digest import digest_of
 
 EVENT_TYPES = frozenset(
-    """
-    run.accepted run.queued run.started run.resumed run.stage run.paused run.pause_requested run.cancel_requested
-    run.taken_over run.waiting_input run.waiting_approval run.waiting_external run.waiting_reconciliation
-    run.waiting_migration run.waiting_budget run.budget_granted run.completed run.failed run.cancelled run.denied
-    run.timed_out run.budget_exceeded run.insufficient_evidence attempt.ended turn.decided model.retried
-    proposal.refused policy.denied operation.planned approval.requested approval.decided approval.refused
-    approval.expired approval.escalated approval.superseded approval.withdrawn tool.call.started tool.call.completed
-    tool.call.failed tool.call.unknown tool.reconciled tool.deduplicated verification.passed verification.failed
-    artifact.created input.received review.changed delivery.changed
-    """.split()
+    [
+        "run.accepted",
+        "run.queued",
+        "run.started",
+        "run.resumed",
+        "run.stage",
+        "run.paused",
+        "run.pause_requested",
+        "run.cancel_requested",
+        "run.taken_over",
+        "run.waiting_input",
+        "run.waiting_approval",
+        "run.waiting_external",
+        "run.waiting_reconciliation",
+        "run.waiting_migration",
+        "run.waiting_budget",
+        "run.budget_granted",
+        "run.completed",
+        "run.failed",
+        "run.cancelled",
+        "run.denied",
+        "run.timed_out",
+        "run.budget_exceeded",
+        "run.insufficient_evidence",
+        "attempt.ended",
+        "turn.decided",
+        "model.retried",
+        "proposal.refused",
+        "policy.denied",
+        "operation.planned",
+        "approval.requested",
+        "approval.decided",
+        "approval.refused",
+        "approval.expired",
+        "approval.escalated",
+        "approval.superseded",
+        "approval.withdrawn",
+        "tool.call.started",
+        "tool.call.completed",
+        "tool.call.failed",
+        "tool.call.unknown",
+        "tool.reconciled",
+        "tool.deduplicated",
+        "verification.passed",
+        "verification.failed",
+        "artifact.created",
+        "input.received",
+        "review.changed",
+        "delivery.changed",
+    ]
 )
 
 END_EVENT = {"succeeded": "run.completed"}  # every other end is `run.<status>`

@@ -121,7 +121,8 @@ def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
     rows = connection.all(_DECISIONS, {"tenant": tenant, "approval": approval_id})
     return [
-        Decision(row["approver"], row["answer"], row["comment"], row["digest_seen"], row["at"]) for row in rows
+        Decision(row["approver"], row["answer"], row["comment"], row["digest_seen"], row["at"])
+        for row in rows
     ]
 
 

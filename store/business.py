@@ -18,7 +18,6 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
-    ForeignKeyConstraint,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -58,11 +57,24 @@ tickets = _table(
 )
 notes = _table("notes", ("object_id",), "object_id", "subject", "text", "created_by", numbers=("created_at",))
 grants = _table(
-    "grants", ("subject", "action", "resource"), "subject", "action", "resource", "granted_by", numbers=("granted_at",)
+    "grants",
+    ("subject", "action", "resource"),
+    "subject",
+    "action",
+    "resource",
+    "granted_by",
+    numbers=("granted_at",),
 )
 resources = _table("resources", ("resource",), "resource", numbers=("version",))
 effects = _table(
-    "effects", ("operation_key",), "operation_key", "digest", "kind", "object_id", "principal", numbers=("committed_at",)
+    "effects",
+    ("operation_key",),
+    "operation_key",
+    "digest",
+    "kind",
+    "object_id",
+    "principal",
+    numbers=("committed_at",),
 )
 
 KINDS: dict[str, Table] = {"ticket": tickets, "note": notes}
@@ -74,9 +86,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _INSERT = {kind: inserting(table) for kind, table in KINDS.items()}
 _READ = {
     kind: Statement(
-        select(table).where(
-            table.c.tenant_id == param("tenant"), table.c.object_id == param("object_id")
-        )
+        select(table).where(table.c.tenant_id == param("tenant"), table.c.object_id == param("object_id"))
     )
     for kind, table in KINDS.items()
 }
@@ -209,7 +219,8 @@ class BusinessStore:
         )
         if held is None:
             raise ToolError(
-                "not_permitted", f"{write.principal} has no grant to write a {write.kind} for {write.resource or '*'}."
+                "not_permitted",
+                f"{write.principal} has no grant to write a {write.kind} for {write.resource or '*'}.",
             )
 
     def _check_version(self, connection: Connection, write: Write) -> None:
@@ -265,9 +276,7 @@ class BusinessStore:
         row = {"subject": subject, "action": action, "resource": resource, "granted_by": by}
         with self.database.write() as connection:
             return (
-                connection.execute(
-                    _GIVE, {"tenant_id": self.tenant, **row, "granted_at": self._clock.now()}
-                )
+                connection.execute(_GIVE, {"tenant_id": self.tenant, **row, "granted_at": self._clock.now()})
                 == 1
             )
 

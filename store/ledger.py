@@ -35,6 +35,7 @@ from store.tables import metadata
 from store.transaction import RunTransaction
 
 LEDGER_HEAD = "0001"
+REMIT = Actor("remit", via="remit")  # what Remit does by itself is done under its own name
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,13 @@ class Ledger:
                 return new.run_id, None, False
             runs.write_key(connection, self.tenant, new, now)
             audit.append(
-                connection, self.tenant, now, new.requester, "run.start", f"run:{new.run_id}", "accepted",
+                connection,
+                self.tenant,
+                now,
+                new.requester,
+                "run.start",
+                f"run:{new.run_id}",
+                "accepted",
                 detail={"agent": new.definition.version_id},
             )
             tx = RunTransaction(connection, self.tenant, row, now, new.requester.subject)
@@ -135,12 +142,12 @@ class Ledger:
 
     def claim(self, run_id: str, driver: Driver) -> Lease:
         """Become the driver of a run (L1). Raises RunBusy, RunNotFound, RunAlreadyTerminal."""
-        with self.control(run_id, Actor("remit", self.tenant, "remit")) as tx:
+        with self.control(run_id, REMIT) as tx:
             return runs.take_lease(tx, driver.owner, driver.engine, driver.is_dead)
 
     def release(self, lease: Lease) -> None:
         """Give a run back to the queue if this lease still holds it; otherwise nothing happens."""
-        with self.control(lease.run_id, Actor("remit", self.tenant, "remit")) as tx:
+        with self.control(lease.run_id, REMIT) as tx:
             if tx.run["fence"] != lease.fence or tx.run["nonce"] != lease.nonce:
                 return
             runs.end_attempt(tx, lease.fence, "released")
@@ -149,7 +156,7 @@ class Ledger:
                 tx.move("queued")
                 tx.event("run.queued")
             else:
-                tx.set(nonce=None, owner=None, lease_until=0, active_at=None)
+                tx.let_go()
 
     def renew(self, lease: Lease) -> Json | None:
         """Prolong a lease and read the wish; None when the lease is lost."""

@@ -83,9 +83,7 @@ _SETTLE_EFFECT = Statement(
         effects.c.operation_id == param("operation"),
         effects.c.status.in_(["dispatched", "unknown"]),
     )
-    .values(
-        status=param("new_status"), object_id=param("new_object_id"), settled_at=param("now")
-    )
+    .values(status=param("new_status"), object_id=param("new_object_id"), settled_at=param("now"))
 )
 _TRIES = Statement(
     select(tries)
@@ -282,7 +280,12 @@ def start_try(tx: RunTransaction, operation_id: str, kind: str, fence: int) -> i
 
 
 def end_try(
-    tx: RunTransaction, operation_id: str, number: int, outcome: str, error_class: str | None, detail: str | None
+    tx: RunTransaction,
+    operation_id: str,
+    number: int,
+    outcome: str,
+    error_class: str | None,
+    detail: str | None,
 ) -> None:
     values = {"number": number, "outcome": outcome, "class": error_class, "words": detail}
     tx.connection.execute(_END_TRY, tx.key(operation=operation_id, **values))

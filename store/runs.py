@@ -35,9 +35,7 @@ _LIST = Statement(
     .order_by(runs.c.created_at.desc(), runs.c.run_id)
     .limit(param("limit"))
 )
-_TASK = Statement(
-    select(tasks).where(tasks.c.tenant_id == param("tenant"), tasks.c.task_id == param("task"))
-)
+_TASK = Statement(select(tasks).where(tasks.c.tenant_id == param("tenant"), tasks.c.task_id == param("task")))
 _VERSION = Statement(
     select(agent_versions.c.definition).where(
         agent_versions.c.tenant_id == param("tenant"), agent_versions.c.version_id == param("version")
@@ -87,12 +85,12 @@ _REFUSE = Statement(
         turns.c.turn == param("number"),
         turns.c.refusal.is_(None),
     )
-    .values(refusal=param("why"))
+    .values(refusal=param("why"), denied=param("denied"))
 )
 
-_DEFAULTS: Row = {
-    column.name: None for column in runs.columns if column.nullable
-} | {column.name: 0 for column in runs.columns if column.server_default is not None}
+_DEFAULTS: Row = {column.name: None for column in runs.columns if column.nullable} | {
+    column.name: 0 for column in runs.columns if column.server_default is not None
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +115,7 @@ class TurnRecord:
     source: str
     proposal: Json
     refusal: str | None
+    denied: bool
     usage: Json
 
 
@@ -124,9 +123,14 @@ def run_of(row: Row) -> Run:
     names = Run.__dataclass_fields__
     values: dict[str, Any] = {name: row[name] for name in names if name in row}
     values["result"], values["failure"] = decode(row["result"]), decode(row["failure"])
-    values["limits"] = {measure: row[f"max_{measure}"] for measure in MEASURES}
-    values["used"] = {measure: row[f"used_{measure}"] for measure in MEASURES}
+    values["limits"], values["used"] = budget_of(row)
     return Run(**values)
+
+
+def budget_of(row: Row) -> tuple[dict[str, int | None], dict[str, int]]:
+    """Limits and use of a run's row, keyed by measure."""
+    limits = {measure: row[f"max_{measure}"] for measure in MEASURES}
+    return dict(limits), {measure: row[f"used_{measure}"] for measure in MEASURES}
 
 
 def insert_run(connection: Connection, tenant: str, new: NewRun, now: int) -> Row | None:
@@ -288,6 +292,7 @@ def record_turn(tx: RunTransaction, source: str, proposal: Json, duration_ms: in
             "source": source,
             "proposal": encode(proposal),
             "refusal": None,
+            "denied": 0,
             "usage": encode(usage),
             "decided_at": tx.now,
             "duration_ms": duration_ms,
@@ -300,9 +305,9 @@ def record_turn(tx: RunTransaction, source: str, proposal: Json, duration_ms: in
     return True
 
 
-def refuse_turn(tx: RunTransaction, turn: int, why: str) -> bool:
+def refuse_turn(tx: RunTransaction, turn: int, why: str, denied: bool) -> bool:
     """Write down why the recorded proposal was refused; False if that was written before."""
-    done = tx.connection.execute(_REFUSE, tx.key(number=turn, why=why)) == 1
+    done = tx.connection.execute(_REFUSE, tx.key(number=turn, why=why, denied=int(denied))) == 1
     if done:
         tx.add(repairs=1)
     return done
@@ -312,6 +317,13 @@ def turns_from(connection: Connection, tenant: str, run_id: str, first: int) -> 
     """The recorded turns of a run from number `first` on, in order."""
     rows = connection.all(_TURNS, {"tenant": tenant, "run": run_id, "first": first})
     return [
-        TurnRecord(row["turn"], row["source"], decode(row["proposal"]), row["refusal"], decode(row["usage"]))
+        TurnRecord(
+            turn=row["turn"],
+            source=row["source"],
+            proposal=decode(row["proposal"]),
+            refusal=row["refusal"],
+            denied=bool(row["denied"]),
+            usage=decode(row["usage"]),
+        )
         for row in rows
     ]

@@ -27,7 +27,9 @@ from state.operation import OPERATION_MOVES
 from state.run import REASONS
 
 metadata = MetaData()
-OPERATION_STATUSES = sorted({*OPERATION_MOVES, "committed", "rejected", "expired", "superseded"} | {"denied", "cancelled", "skipped"})
+OPERATION_STATUSES = sorted(
+    {*OPERATION_MOVES, "committed", "rejected", "expired", "superseded"} | {"denied", "cancelled", "skipped"}
+)
 
 
 def _text(name: str, *, null: bool = False, default: str | None = None) -> Column[Any]:
@@ -164,6 +166,7 @@ turns = Table(
     _text("source"),
     _text("proposal"),
     _text("refusal", null=True),
+    _number("denied", default="0"),  # 1: refused because the agent may not use the tool
     _text("usage"),
     _number("decided_at"),
     _number("duration_ms"),
@@ -224,9 +227,7 @@ effects = Table(
     _number("claimed_at"),
     _number("settled_at", null=True),
     PrimaryKeyConstraint("tenant_id", "operation_key"),  # (L3) one key, one effect
-    ForeignKeyConstraint(
-        ["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"]
-    ),
+    ForeignKeyConstraint(["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"]),
     _one_of("status", ["dispatched", "committed", "failed", "unknown"]),
     CheckConstraint("status <> 'committed' OR object_id IS NOT NULL", name="committed_has_a_receipt"),
 )
@@ -245,9 +246,7 @@ tries = Table(
     _text("error_class", null=True),
     _text("detail", null=True),
     PrimaryKeyConstraint("tenant_id", "operation_id", "number"),
-    ForeignKeyConstraint(
-        ["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"]
-    ),
+    ForeignKeyConstraint(["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"]),
     _one_of("kind", ["call", "lookup"]),
 )
 

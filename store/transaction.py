@@ -10,7 +10,7 @@ from sqlalchemy import and_, select, update
 
 from state.errors import StaleVersion
 from state.events import EVENT_TYPES, FIRST_HASH, end_event, event_hash
-from state.run import TERMINAL, check_move
+from state.run import DRIVABLE, TERMINAL, check_move
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
 from store.tables import events, operations, runs
 
@@ -83,12 +83,16 @@ class RunTransaction:
         self.set(status=status, reason=reason, status_version=self._version_seen + 1)
         if status in TERMINAL:
             self.set(ended_at=self.now, desired_action="none", wake_at=None)
-        if status not in {"running", "cancelling"}:
-            self.set(nonce=None, owner=None, lease_until=0, active_at=None)
+        if status not in DRIVABLE:
+            self.let_go()
         if status == "waiting":
             self.event(f"run.waiting_{reason}", payload)
         elif status in TERMINAL:
             self.event(end_event(status), {"reason": reason, **(payload or {})})
+
+    def let_go(self) -> None:
+        """Nobody drives the run any more."""
+        self.set(nonce=None, owner=None, lease_until=0, active_at=None)
 
     def close(self) -> None:
         """Write the run's row and the events; raises StaleVersion if the row is not the one that was locked."""

@@ -86,7 +86,7 @@ def _worded_day(words: str) -> date | None:
 
 
 @lru_cache(maxsize=1)
-def _library():  # noqa: ANN202
+def _library():
     from dateparser.date import DateDataParser
 
     settings = {

@@ -124,10 +124,11 @@ def _strictly(data: bytes, encoding: str, name: str) -> str:
 
 def html_text(markup: str) -> str:
     """The words of a page with its lines, headings, table rows and struck-through words kept."""
-    from bs4 import BeautifulSoup, Comment
+    from bs4 import BeautifulSoup
+    from bs4.element import PreformattedString
 
     soup = BeautifulSoup(markup, "html.parser")
-    for comment in soup.find_all(string=lambda piece: isinstance(piece, Comment)):
+    for comment in soup.find_all(string=lambda piece: isinstance(piece, PreformattedString)):
         comment.extract()
     for tag in soup.find_all(_UNSEEN):
         tag.decompose()
@@ -137,7 +138,7 @@ def html_text(markup: str) -> str:
     for tag in soup.find_all(("del", "s", "strike")):
         tag.replace_with(f"~~{tag.get_text(' ', strip=True)}~~")
     for row in soup.find_all("tr"):
-        row.replace_with(f"\n{_row(row)}\n")
+        row.replace_with(f"{_row(row)}\n")
     for line_break in soup.find_all("br"):
         line_break.replace_with("\n")
     for tag in soup.find_all(_BLOCKS):

@@ -20,12 +20,12 @@ _PEOPLE = (
     r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?|repositor\w+|domains?|requests?|one|body|calls|traffic|registrations?)"
 )
 _NARROW = re.compile(
-    rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on|since)\b|\bsign(?:ing)?[ -]ups?\b|新(?:建|增|注册|申请|用户|客户|应用|项目|开通|购|签)",
+    rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on|since)\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
     re.IGNORECASE,
 )
 _EVERYONE = re.compile(
     rf"\b(?:all|every|each|any)\b(?: (?:other|remaining|existing|current|of the|the|our|\w+))? ?{_PEOPLE}\b|\beveryone\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}|\bremaining (?:\w+ )?{_PEOPLE}"
-    r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|所有|全部|全体|存量|现有|已有|全量|全网|老用户|彻底",
+    r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|(?:所有|全部|全体|存量|现有|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|全量|全网|彻底",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -95,9 +95,9 @@ def _mentions_of(unit: Unit, spans: list[Span], before: str) -> list[Mention]:
 def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
     """Every date of the notice in its place, and the days on which the notice says that it came out."""
     per_unit = [(unit, _spans(unit)) for unit in layout.units]
-    struck = [span for words in layout.struck for span in find_dates(words)]
-    everything = [span for _, spans in per_unit for span in spans] + struck
-    order = day_month_order(layout.plain, everything)
+    struck = [(words, find_dates(words)) for words in layout.struck]
+    lines = [(unit.text, spans) for unit, spans in per_unit] + struck
+    order = day_month_order(layout.plain, lines)
     mentions: list[Mention] = []
     before = ""
     for unit, spans in per_unit:
@@ -105,7 +105,9 @@ def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
         before = unit.text
     last = len(layout.units) - 1
     published = publication_days(mentions, last)
-    named = {span.day for span in everything if span.day} | {m.day for m in mentions if m.day}
+    named = {span.day for _, spans in lines for span in spans if span.day} | {
+        m.day for m in mentions if m.day
+    }
     mentions = _with_years(mentions, named, published[0] if len(published) == 1 else None)
     published = published or publication_days(mentions, last)
     return [

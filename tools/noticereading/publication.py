@@ -7,7 +7,7 @@ from datetime import date
 from tools.noticereading.model import Form, Mention, Role
 
 _LABEL = re.compile(
-    r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date)?|publish(?:ed|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|printed[^:\d]{0,60}|date published|"
+    r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|made public(?: on)?|given out(?: on)?|printed[^:\d]{0,60}|date published|"
     r"date posted|announced(?: on)?|federal register[^:]{0,40}|notice date|release date|issue date|date of (?:this )?(?:notice|issue|announcement)|"
     r"签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿)(?:日期|时间|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated|issued|released|日期|时间)\W*(?:\w+day,?\s*)?$",
     re.IGNORECASE,
@@ -42,9 +42,14 @@ def _rank(mention: Mention, last: int) -> int | None:
 
 def _in_masthead(mention: Mention) -> bool:
     text = mention.unit.text
-    if not mention.unit.head or len(text) > 130 or mention.role not in (Role.NEUTRAL, Role.PUBLISHED):
+    if (
+        not mention.unit.head
+        or len(text) > 130
+        or (len(text) > 70 and text.endswith("."))
+        or mention.role not in (Role.NEUTRAL, Role.PUBLISHED)
+    ):
         return False
-    return not re.search(r"[.。]\s*$", text) and not re.search(r"\b(?:will|is|are|was|were|by)\b", text)
+    return not re.search(r"。$", text) and not re.search(r"\b(?:will|is|are|was|were|by)\b", text)
 
 
 def publication_days(mentions: Sequence[Mention], last_unit: int) -> list[date]:

@@ -9,14 +9,17 @@ from tools.noticereading.wording_en import ENGLISH, HINTS
 from tools.noticereading.wording_zh import CHINESE, HINTS_ZH
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-_BREAK = re.compile(r"[;。]|\.\s")
+_BREAK = re.compile(r"[;。]|\.\s+(?=[A-Z])")
 _JOIN = re.compile(r"\b(?:and|but|while|whereas|although|though)\b|但|而", re.IGNORECASE)
 _UNTIL = re.compile(
     r"\b(?:until|till|through|thru|ending|to)\s+(?:and including\s+)?(?:[\d:.]+\s*[ap]\.?m\.?,?\s*(?:\w{2,4}\s+)?)?(?:on\s+)?(?:\w+day,?\s+)?$|(?:至|到|截至)$",
     re.IGNORECASE,
 )
-_STRAIGHT = re.compile(r"^\W{0,3}$")
-_BY = re.compile(r"\b(?:by|before|no later than|on or before|prior to)\s+(?:\w+day,?\s+)?$", re.IGNORECASE)
+_HOURS = re.compile(
+    r"\bfrom\s+(?:[\d:.]+\s*[ap]\.?m\.?|noon|midnight)[^;\d]{0,12}?(?:until|till|to|through)\b", re.IGNORECASE
+)
+_BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
+_AFTER_COST = 8
 _POINTING = re.compile(
     r"^(?:this|that|it|the (?:date|change|switch|day|new date)|both|these|all of this)\b|^(?:时间|日期|具体时间)",
     re.IGNORECASE,
@@ -28,9 +31,11 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span]) -> int:
     if cue.end <= span.start:
         gap, low, high, extra = text[cue.end : span.start], cue.end, span.start, 0
     elif cue.start >= span.end:
-        gap, low, high, extra = text[span.end : cue.start], span.end, cue.start, 8
+        gap, low, high, extra = text[span.end : cue.start], span.end, cue.start, _AFTER_COST
     else:
         return 0 if span.form is not Form.COUNTED or cue.role is Role.EFFECTIVE else 1000
+    if cue.role is Role.CITED and cue.start == span.end:
+        return -1  # "2018年3月1日发布的" belongs to the thing that follows, whatever stands before it
     between = sum(1 for other in others if low <= other.start and other.end <= high)
     return (
         len(gap)
@@ -46,8 +51,6 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span]) -> int:
 def _nearest(text: str, cues: list[Cue], span: Span, others: Sequence[Span]) -> Cue | None:
     best: tuple[int, Cue] | None = None
     for cue in cues:
-        if span.form is Form.COUNTED and cue.role is Role.PUBLISHED:
-            continue  # "after publication" counts from it; it does not make the day one of publication
         distance = _distance(text, cue, span, others)
         if distance <= cue.limit and (best is None or distance < best[0]):
             best = (distance, cue)
@@ -60,7 +63,7 @@ def read_roles(unit: Unit, spans: Sequence[Span], previous: str) -> list[Cue]:
         return []
     chinese = bool(_HAN.search(unit.text))
     table, hints = (CHINESE + ENGLISH, HINTS_ZH + HINTS) if chinese else (ENGLISH, HINTS)
-    cues = find_cues(unit.text, table)
+    cues = [cue for cue in find_cues(unit.text, table) if not _inside_count(cue, spans)]
     weak = find_cues(unit.text, hints)
     found: list[Cue] = []
     for span in spans:
@@ -68,6 +71,12 @@ def read_roles(unit: Unit, spans: Sequence[Span], previous: str) -> list[Cue]:
         best = best or _nearest(unit.text, weak, span, spans)
         found.append(_bounded(unit.text, span, best, spans) if best else NO_CUE)
     return found
+
+
+def _inside_count(cue: Cue, spans: Sequence[Span]) -> bool:
+    """Whether the wording is the event of a count ("after publication"), which says nothing of other dates."""
+    counted = (span for span in spans if span.form is Form.COUNTED)
+    return cue.role is not Role.EFFECTIVE and any(span.start <= cue.start < span.end for span in counted)
 
 
 def _from_context(unit: Unit, span: Span, table: list[Wording], previous: str) -> Cue | None:
@@ -84,9 +93,11 @@ def _from_context(unit: Unit, span: Span, table: list[Wording], previous: str) -
 def _bounded(text: str, span: Span, cue: Cue, spans: Sequence[Span]) -> Cue:
     """Turns the end of a stretch of time ("from A until B", "自A起至B") into the expiry that it is."""
     before = text[max(0, span.start - 45) : span.start]
-    if cue.role is not Role.EFFECTIVE or not _UNTIL.search(before):
+    if cue.strength is Strength.HINT and _BY.search(before):
+        return NO_CUE
+    if cue.role is not Role.EFFECTIVE or not _UNTIL.search(before) or _HOURS.search(before):
         return cue
     opened = any(other.end <= span.start for other in spans)
-    if opened or cue.strength is Strength.FORCE and cue.end <= span.start - 8:
+    if opened or (cue.strength is Strength.FORCE and cue.end <= span.start - 8):
         return Cue(cue.start, cue.end, Role.EXPIRY, cue.strength, cue.limit)
     return cue

@@ -27,7 +27,7 @@ _OLD_BEFORE = re.compile(
     r"|\bhad\s+(?:\w+\s+)?(?:planned|scheduled|intended|said|announced|set)\b[^;]{0,60}$"
     r"|\bwould have\b[^;]{0,60}$|\b(?:instead of|rather than|in place of|in lieu of|not on|not|no longer(?: on)?)\s+(?:taking effect |the )?(?:on )?$"
     r"|\(\s*(?:was|were|formerly|previously|originally|had been|old)\s*:?\s*$"
-    r"|\b(?:given as|stated as|listed as|read as|incorrectly|wrongly|mistakenly|in error|erroneously|said)\b[^;]{0,60}$"
+    r"|\b(?:given as|stated as|listed as|read as|incorrectly|wrongly|mistakenly|in error|erroneously|said)\b[^;]{0,90}$"
     r"|(?:原定|原计划|原拟|原规定|原公告|原先|原来|原本|原(?=[施实生执下停关]))[^。;]{0,24}$|(?:此前|先前|早前)[^。;,]{0,24}$|曾[^。;,]{0,15}$|不再[^。;,]{0,8}$|误[写为刊作]?[^。;,]{0,6}$",
     re.IGNORECASE,
 )
@@ -68,7 +68,7 @@ def is_old(text: str, start: int, end: int, previous: int, following: int) -> bo
     if _MOVED_DATE.search(near_before) and _OWN_DATE.search(near_after):
         return True
     if _FROM.search(near_before):
-        return bool(_TO.search(near_after) and _MOVED.search(text) or _TO_ZH.search(near_after))
+        return bool((_TO.search(near_after) and _MOVED.search(text)) or _TO_ZH.search(near_after))
     return False
 
 

@@ -36,6 +36,16 @@ _UNNAMED = re.compile(
 )
 
 
+_WHOLE = re.compile(
+    r"(?:it|they|these|this|the (?:\w+ )?(?:rule|regulation|order|notice|act|law|directive|by-?law|document)s?)\b",
+    re.IGNORECASE,
+)
+_THAT_IS = re.compile(
+    r"[\s,(:-]*(?:(?:that is|i\.e\.|namely|which is|in other words|being|即)[\s,:]*)?(?:on )?[\s(]*",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the notice says about its start, with the unit that decided it."""
@@ -71,12 +81,8 @@ def _standing(mentions: Sequence[Mention]) -> list[Mention]:
     return [
         m
         for m in mentions
-        if m.role in (Role.EFFECTIVE, Role.HYPOTHETICAL)
-        and not m.dropped
-        and m.day not in given_up
-        or m.role is Role.EFFECTIVE
-        and not m.dropped
-        and m.strength is Strength.MOVED
+        if (m.role in (Role.EFFECTIVE, Role.HYPOTHETICAL) and not m.dropped and m.day not in given_up)
+        or (m.role is Role.EFFECTIVE and not m.dropped and m.strength is Strength.MOVED)
     ]
 
 
@@ -91,7 +97,17 @@ def _plainest(live: Sequence[Mention]) -> list[Mention]:
     if best is Strength.MOVED:
         # A move of one part leaves the other parts on the day they had.
         top += [m for m in sure if m.strength is Strength.FORCE and any(t.part for t in top) and not m.part]
+    if best is Strength.FORCE:
+        top += [m for m in sure if m.strength is Strength.CHANGE and _applies_apart(m, top)]
     return top
+
+
+def _applies_apart(mention: Mention, top: Sequence[Mention]) -> bool:
+    """Whether "X applies from A" speaks of a part, in a sentence of its own whose subject is not the whole act."""
+    text, cue = mention.unit.text, mention.cue
+    if cue is None or not text[cue.start : cue.end].lower().startswith("appl") or _WHOLE.match(text):
+        return False
+    return all(mention.unit.index != other.unit.index for other in top)
 
 
 def _covers(vague: Mention, day: date) -> bool:
@@ -99,6 +115,16 @@ def _covers(vague: Mention, day: date) -> bool:
     if span.form is not Form.NO_DAY or span.year != day.year:
         return False
     return span.month_day is None or span.month_day[0] in (0, day.month)
+
+
+def _said_twice(counted: Mention, top: Sequence[Mention]) -> bool:
+    """Whether the day of an open count is named right beside it: "30 days after publication, that is on 1 May"."""
+    for other in top:
+        if other.unit.index == counted.unit.index and other.day:
+            low, high = sorted((counted.span, other.span), key=lambda span: span.start)
+            if _THAT_IS.fullmatch(counted.unit.text[low.end : high.start]):
+                return True
+    return False
 
 
 def _from(top: Sequence[Mention], live: Sequence[Mention]) -> Verdict:
@@ -111,10 +137,14 @@ def _from(top: Sequence[Mention], live: Sequence[Mention]) -> Verdict:
             "The notice names the day only as possible or planned, not as settled.",
         )
     days = list(dict.fromkeys(m.day for m in top if m.day))
-    open_ones = [m for m in top if m.day is None and not any(_covers(m, day) for day in days)]
+    open_ones = [
+        m
+        for m in top
+        if m.day is None and not any(_covers(m, day) for day in days) and not _said_twice(m, top)
+    ]
     if len(days) > 1:
         days = _for_everyone(top) or days
-    if len(days) > 1 or days and open_ones:
+    if len(days) > 1 or (days and open_ones):
         return Verdict(None, "several", (open_ones or top)[0].unit, _differ(days, open_ones))
     if not days:
         return _open(open_ones[0])

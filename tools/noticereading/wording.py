@@ -5,6 +5,10 @@ from dataclasses import dataclass
 
 from tools.noticereading.model import Cue, Role, Strength
 
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_FRONT = re.compile(r"[A-Za-z0-9]|\(\?:")
+_BACK = re.compile(r"(?:[A-Za-z0-9)]|\w\?|\)\?|\\w[*+])$")
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -16,11 +20,24 @@ class Wording:
     pattern: re.Pattern[str]
 
 
-def wording(role: Role, strength: Strength, limit: int, *alternatives: str) -> Wording:
-    """One row of a wording table, from regular expressions that mean the same."""
-    return Wording(
-        role, strength, limit, re.compile("|".join(f"(?:{words})" for words in alternatives), re.IGNORECASE)
+def any_of(block: str) -> re.Pattern[str]:
+    """One pattern out of a block of expressions that stand on lines or two spaces apart; Latin ones are whole words."""
+    return re.compile(
+        "|".join(_whole(words) for words in re.split(r"\s*\n\s*|\s{2,}", block.strip())), re.IGNORECASE
     )
+
+
+def _whole(words: str) -> str:
+    if _HAN.search(words):
+        return f"(?:{words})"
+    front = r"\b" if _FRONT.match(words) else ""
+    back = r"\b" if _BACK.search(words) else ""
+    return f"(?:{front}{words}{back})"
+
+
+def wording(role: Role, strength: Strength, limit: int, *blocks: str) -> Wording:
+    """One row of a wording table, from expressions that mean the same."""
+    return Wording(role, strength, limit, any_of("\n".join(blocks)))
 
 
 def find_cues(text: str, table: list[Wording]) -> list[Cue]:

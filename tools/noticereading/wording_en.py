@@ -3,258 +3,158 @@
 from tools.noticereading.model import Role, Strength
 from tools.noticereading.wording import Wording, wording
 
-_FORCE_VERB = (
-    r"(?:take (?:legal )?effect|be(?:come)? (?:effective|operative|binding)|(?:come|go|enter|be put|be brought) into"
-    r" (?:legal )?(?:force|effect|operation)|(?:be )?apply|start|begin|be enforced)"
+_FORCE = (
+    r"(?:take (?:legal )?effect|be(?:come)? (?:effective|operative|binding)|(?:come|go|enter|be put) into (?:legal )?"
+    r"(?:force|effect|operation)|(?:be )?appl(?:y|ied)|start|begin|be (?:enforced|implemented))"
 )
-_END_VERB = (
+_END = (
     r"(?:be (?:shut ?down|shut off|removed|retired|switched off|turned off|discontinued|sunset|deleted|disabled"
-    r"|decommissioned|deprecated|unavailable)|shut down|stop working|retire|end|close)"
+    r"|decommissioned|deprecated|unavailable)|shut down|stop working|retire|end|close|be going away|go away)"
 )
-_NOT = r"\b(?:not|never|neither|cannot|can't|won't|doesn't|isn't)\s+(?:\w+\s+){0,2}?"
+_NOT = r"(?:not|never|neither|cannot|can't|won't|doesn't|isn't) (?:\w+ ){0,2}?"
+_YEARS = r"(?:taxable |plan |fiscal |calendar |model |school |award |policy |tax )*(?:years?|periods?|returns?|contracts?|plans?|entries)"
+_RULE = r"(?:rule|regulation|order|notice|document|directive|policy|AD)s?"
+_MUST = r"(?:must|should|need to|have to|required to|please|recommend\w*|encourage\w*|advise\w*|urge\w*|asked? (?:\w+ )?to)"
+_ACT = (
+    r"(?:migrate|upgrade|update|move|switch|install|meet|report|complete|finish|act|stop using|replace|register|renew"
+    r"|be in place|have|follow|adopt|apply|convert|export|download|rotate|back up|transition|test|plan)"
+)
 
 ENGLISH: list[Wording] = [
-    wording(Role.EFFECTIVE, Strength.FORCE, 60, _NOT + _FORCE_VERB + r"[^.;,]{0,40}?\b(?:until|till)\b"),
-    wording(
-        Role.HYPOTHETICAL,
-        Strength.FORCE,
-        60,
-        _NOT + rf"(?:{_FORCE_VERB}|{_END_VERB})" + r"[^.;,]{0,40}?\bbefore\b",
-    ),
-    wording(Role.NEGATED, Strength.FORCE, 70, _NOT + rf"(?:{_FORCE_VERB}|{_END_VERB})"),
+    wording(Role.EFFECTIVE, Strength.FORCE, 60, _NOT + _FORCE + r"[^.;,]{0,40}?\b(?:until|till)"),
+    wording(Role.HYPOTHETICAL, Strength.FORCE, 60, _NOT + f"(?:{_FORCE}|{_END})" + r"[^.;,]{0,40}?\bbefore"),
+    wording(Role.NEGATED, Strength.FORCE, 70, _NOT + f"(?:{_FORCE}|{_END})"),
     wording(
         Role.HYPOTHETICAL,
         Strength.FORCE,
         90,
-        r"\b(?:would|could|might)\s+(?:\w+\s+){0,2}?" + rf"(?:{_FORCE_VERB}|{_END_VERB})",
-        r"\b(?:propos\w+|expected|anticipated|tentative|estimated|projected|provisional)\s+(?:\w+\s+)?(?:effective|start|shut\w*|retirement"
-        r"|end|sunset|removal)\s+(?:date|day)",
-        r"\b(?:no|not) (?:earlier|sooner) than\b",
-        r"\bnot before\b",
-        r"\bat the earliest\b",
-        r"\bas (?:early|soon) as\b(?! possible)",
-        r"\bearliest\b",
-        r"\btentative\w*",
+        r"(?:would|could|might) (?:\w+ ){0,2}?" + f"(?:{_FORCE}|{_END})",
+        r"""
+        (?:propos\w+|anticipated|tentative|estimated|projected|provisional) (?:\w+ )?(?:effective|start|end|sunset) (?:date|day)
+        (?:no|not) (?:earlier|sooner) than  not before  at the earliest  earliest  tentative\w*  as (?:early|soon) as(?! possible)
+        """,
     ),
     wording(
         Role.COMPLIANCE,
         Strength.FORCE,
         90,
-        r"\bcompl(?:y|ies|iance|iant|ied)\b",
-        r"\bapplicability\b",
-        r"\bimplementation (?:deadline|period)",
-        r"\bappl(?:y|ies|icable) (?:only )?to (?:taxable |plan |fiscal |calendar |model |school |award |policy )*"
-        r"(?:years?|periods?|returns?|transactions?|contracts?|sales|plans?|shipments?|entries)\b[^.;]{0,60}?\b(?:after|before|from|in)\b",
-        r"\b(?:must|should|need to|have to|required to|please|recommend\w*|encourage\w*|advise\w*) (?:\w+ ){0,3}?"
-        r"(?:migrate|upgrade|update|move|switch|install|meet|report|complete|finish|act|stop using|replace|register|renew|be in place|have)\b",
-        r"\b(?:migrate|upgrade|switch|move)\b[^.;,]{0,50}\b(?:by|before)\b",
-        r"\bmigration (?:deadline|window|period|guide|date)",
-        r"\bgrace period",
-        r"\btransition(?:al)? period",
-        r"\bphase-in\b",
-        r"\bdeadline for (?:existing|operators|compl)",
-        r"\bmandatory (?:reporting|labell?ing) (?:begins|starts)",
+        rf"appl(?:y|ies|icable) (?:only )?(?:to|for) {_YEARS}\b" r"[^.;]{0,60}?\b(?:after|before|from|in|on)",
+        rf"{_MUST} (?:\w+ ){{0,3}}?{_ACT}",
+        r"""
+        compl(?:y|ies|iance|iant|ied|ying)  applicability  implementation (?:deadline|period)  grace period  transition(?:al)? period
+        (?:migrate|upgrade|switch|move)\b[^.;,]{0,50}\b(?:by|before)  migration (?:deadline|window|period|guide|date)  phase-in
+        deadline for (?:existing|operators|compl)\w*  (?:to be|be) completed by  may (?:already |also |choose to )?(?:follow|use|rely|apply|adopt|comply)  enforcement discretion
+        """,
     ),
     wording(
         Role.COMMENT,
         Strength.FORCE,
         150,
-        r"\bcomment(?:s|ed|ers?|ing)?\b(?: period| deadline| due| date)?",
-        r"\bhearings?\b",
-        r"\bmeetings?\b",
-        r"\bworkshops?\b",
-        r"\bwebinars?\b",
-        r"\boffice hours\b",
-        r"\boutlines?\b",
-        r"\bpetitions?\b",
-        r"\bobjections?\b",
-        r"\bnominations?\b",
-        r"\bfeedback\b",
-        r"\bconsultation\b",
-        r"\brequests? to (?:speak|testify|appear)",
-        r"\bregist(?:er|ration) (?:to|for|closes|by)\b",
-        r"\b(?:send|submit(?:ted)?|filed?|mail(?:ed)?)\b"
-        r"[^.;]{0,60}?\b(?:by|before|no later than|on or before)\b",
-        r"\b(?:received|due|postmarked|arrive|in) (?:\w+ )?(?:by|on or before|no later than)\b",
-        r"\bdeadline for (?:submi|comment|fil|request)\w*",
-        r"\blistening session",
-        r"\bapplications? (?:close|due|open|deadline)",
-        r"\bdue dates?\b",
-        r"\bpublic input\b",
-        r"\bviews\b",
-        r"\breplies\b",
-        r"\bhost(?:ing)? an?\b",
-        r"\bjudicial review\b",
+        r"""
+        comment(?:s|ed|ers?|ing)?(?: period| deadline| due| date)?  hearings?  meetings?  workshops?  webinars?  office hours  outlines?
+        petitions?  objections?  nominations?  feedback  consultation  requests? to (?:speak|testify|appear)  replies  views
+        regist(?:er|ration) (?:to|for|closes|by)  (?:received|due|postmarked|arrive|in) (?:\w+ )?(?:by|on or before|no later than)
+        (?:send|submit(?:ted)?|filed?|mail(?:ed)?)\b[^.;]{0,60}?\b(?:by|before|no later than|on or before)  listening session
+        deadline for (?:submi|comment|fil|request)\w*  applications? (?:close|due|open|deadline)\w*  due dates?  public input
+        host(?:ing)? an?  judicial review  review in the[^.;]{0,40}\bcourt  town hall  livestream  Q&A  opt out by
+        """,
     ),
     wording(
         Role.MILESTONE,
         Strength.FORCE,
         110,
-        r"\bbrown-?\s?outs?\b",
-        r"\bscream tests?\b",
-        r"\broll-?\s?out (?:\w+ )?(?:begin|start|commence)\w*",
-        r"\b(?:begin|start)\w* (?:a |the |our |to )?"
-        r"(?:gradual(?:ly)? |phased |staged )?(?:roll(?:ing)?[- ]?out)",
-        r"\b(?:preview|beta|early access|pilot|opt-in|opt in|trial)\b",
-        r"\bscheduled tests?\b",
-        r"\breminders?\b",
-        r"\b(?:will|shall|'ll|to) (?:also )?(?:e-?mail|notify|remind|inform|tell|contact|report|share|write)\b",
-        r"\bactual notice (?:will|is|of)\b",
-        r"\btemporar(?:y|ily) (?:outage|unavailab|disabl)\w*",
-        r"\bmaintenance window",
-        r"\bend of sales?\b",
-        r"\blast (?:day|date) to (?:buy|order|purchase)",
-        r"\bcode freeze\b",
-        r"\bwarnings? (?:begin|start|appear|header)\w*",
-        r"\bgeneral availability of (?:the )?(?:replacement|successor|new)\b",
-        r"\b(?:replacement|successor)\b[^.;,]{0,40}\b(?:available|launched|released|shipped)\b",
+        r"""
+        brown-?\s?outs?  scream tests?  roll-?\s?out (?:\w+ )?(?:begin|start|commence)\w*  scheduled tests?  maintenance window
+        (?:begin|start)\w* (?:a |the |our |to )?(?:gradual(?:ly)? |phased |staged )?(?:roll(?:ing)?[- ]?out)  reminders?
+        (?:preview|beta|early access|pilot|opt-in|opt in|trial)  code freeze  actual notice (?:will|is|of)  end[- ]of[- ]sales?
+        (?:will|shall|'ll|to) (?:also )?(?:e-?mail|notify|remind|inform|tell|contact|report|share|write)  warnings? (?:begin|start|appear|header)\w*
+        temporar(?:y|ily) (?:outage|unavailab|disabl)\w*  last (?:day|date) to (?:buy|order|purchase)  feature freeze  tests?  testing  staging  sandbox
+        (?:a |the )?(?:small|first|limited) (?:share|group|batch|percentage|fraction|part|subset|wave|set)  some (?:customers|users|accounts|requests)
+        (?:replacement|successor)\b[^.;,]{0,40}\b(?:available|launched|released|shipped)  general availability of (?:the )?(?:replacement|successor|new)
+        """,
     ),
     wording(
         Role.CITED,
         Strength.FORCE,
         60,
-        r"(?<!this )(?<!this final )\b(?:rule|regulation|order|notice|document|directive|policy)s?\b (?:\w+ ){0,5}?published\b[^.;]{0,60}?(?:,|\band\b) ?(?:and )?(?:was |were |became )?effective\b",
-        r"\bincorporat\w+ by reference\b",
-        r"(?<!\ba )(?<!\ban )(?<!\bthe )\b(?:approved|adopted|signed|proposed|received|filed|requested|submitted)\b",
-        r"\bissue of\b",
-        r"\bmemorand(?:um|a)\b",
-        r"\bsubmi(?:ttal|ssion)\b",
-        r"\bhanded in\b",
-        r"\bdated\b",
-        r"\bcame out\b",
-        r"\bNPRM\b",
-        r"\bpetitioned\b",
-        r"\bvoted\b",
-        r"\b(?:order|letter|decision|agreement|act|law|directive|executive order|proclamation|opinion|ruling|advisory) (?:of|dated|from)\b",
-        r"\benacted\b",
-        r"\bpassed\b",
-        r"\bfirst (?:issued|released|launched|introduced|published|shipped)\b",
-        r"\breleased\b",
-        r"\blaunched\b",
-        r"\bintroduced\b",
-        r"\blast (?:updated|modified|reviewed|revised)\b",
-        r"\b(?:page|document|post) (?:was )?updated\b",
-        r"\b(?:rule|notice|order|regulation)s? of\b",
-        r"\bwithdrew\b",
-        r"\b(?:existing|earlier|older|original|prior|previous|current|that|former|\d{4}) (?:final |interim )?(?:rule|order|regulation|policy|version|notice)s?"
-        r"\b[^.;]{0,30}?\b(?:took effect|became effective|came into force|went into effect|has been in (?:force|effect)|applied)\b",
-        r"\bhas been (?:effective|in (?:force|effect)) since\b",
-        r"\blearned\b",
-        r"\bdecided\b",
-        r"\bbegan (?:work|review|an? )\w*",
-        r"\boccurred\b",
-        r"\bmet\b",
-        r"\bsigned at\b",
-        r"\bamended on\b",
+        rf"(?<!this )(?<!this final )\b{_RULE} (?:\w+ ){{0,5}}?published\b"
+        r"[^.;]{0,60}?(?:,|\band\b) ?(?:and )?(?:was |were |became )?effective",
+        rf"(?:existing|earlier|older|original|prior|previous|current|that|former|\d{{4}}) (?:final |interim )?{_RULE}\b"
+        r"[^.;]{0,30}?\b(?:took effect|became effective|came into force|went into effect|has been in (?:force|effect)|applied)",
+        rf"{_RULE} of",
+        r"""
+        incorporat\w+ by reference  (?<!\ba )(?<!\ban )(?<!\bthe )\b(?:approved|adopted|signed|proposed|received|filed|requested|submitted)
+        issue of  memorand(?:um|a)  submi(?:ttal|ssion)  handed in  dated  came out  NPRM  petitioned  voted  enacted  passed  withdrew
+        (?:order|letter|decision|agreement|act|law|directive|proclamation|opinion|ruling|advisory) (?:of|dated|from)  released  launched
+        first (?:issued|released|launched|introduced|published|shipped)  introduced  last (?:updated|modified|reviewed|revised)
+        (?:page|document|post) (?:was )?updated  has been (?:effective|in (?:force|effect)) since  learned  decided  occurred  met
+        began (?:work|review|an? )\w*  amended on  last amended  sent in  turned in  asked  reported on
+        """,
     ),
     wording(
         Role.PUBLISHED,
         Strength.FORCE,
         45,
-        r"\bpublish(?:ed|ing)?\b",
-        r"\bpublication\b",
-        r"\bprinted\b",
-        r"\bposted\b",
-        r"\bannounced?\b",
-        r"\bannouncements?\b",
-        r"\bissued?(?: on)?\b",
-        r"\bnotice date\b",
-        r"\bnotified\b",
-        r"\bdate of (?:this )?(?:notice|issue|post)\b",
-        r"\bissue date\b",
-        r"(?:^|\| )date\b:?",
-        r"\bpost date\b",
-        r"\bannounced on\b",
-        r"\bdeprecation (?:announced|notice|date announced)",
+        r"""
+        publish(?:ed|ing)?  publication  made public  given out  printed  posted  announced?  announcements?  issued?(?: on)?  notice date  notified  post date
+        date of (?:this )?(?:notice|issue|post)  issue date  ^date\b:?  \|\ date\b:?  deprecation (?:announced|notice|date announced)
+        """,
     ),
     wording(
         Role.EFFECTIVE,
         Strength.FORCE,
         140,
-        r"\beffective dates?\b",
-        r"\b(?:date|day) of (?:effect|commencement|entry into force)\b",
-        r"\bcommencement(?: date)?\b",
-        r"\btak(?:es?|ing|en) (?:legal |full )?effect\b",
-        r"\b(?:comes?|coming|enters?|entering|goes|go|going) into (?:legal |full )?(?:force|effect|operation)\b",
-        r"\bentry into (?:force|effect|operation)\b",
-        r"\bwith effect (?:from|as of|on)\b",
-        r"\bin (?:full )?(?:force|effect) (?:from|on|as of|since)\b",
-        r"\beffect from\b",
-        r"\boperative (?:date|on|from)\b",
-        r"\bbecomes? (?:law|binding|operative|enforceable|effective)\b",
-        r"\blegally binding\b",
-        r"\beffective\b(?!\s+(?:way|means|tool|use|treat|measure|method|manner|control|tax|rate|dose|strateg|protection|solution|alternative|and efficient)\w*)",
+        r"effective\b(?!\s+(?:ways?|means|tools?|use|treat\w*|measures?|methods?|manner|control|tax|rate|doses?|strateg\w+|protection|solutions?))",
+        r"""
+        (?:date|day) of (?:effect|commencement|entry into force)  commencement(?: date)?  tak(?:es?|ing|en) (?:legal |full )?effect
+        (?:comes?|coming|enters?|entering|goes|go|going) into (?:legal |full )?(?:force|effect|operation)  operative (?:date|on|from)
+        entry into (?:force|effect|operation)  with effect (?:from|as of|on)  in (?:full )?(?:force|effect) (?:from|on|as of|since)
+        effect from  becomes? (?:law|binding|operative|enforceable|effective)  legally binding
+        """,
     ),
     wording(
         Role.EFFECTIVE,
         Strength.HINT,
         60,
-        r"\bapplicable(?: date| on| from| as of| beginning)?\b",
-        r"\bdeprecat(?:ed|ion|es?|ing)\b(?: date| on)?",
+        r"applicable(?: date| on| from| as of| beginning)?  deprecat(?:ed|ion|es?|ing)(?: date| on)?  read-only",
     ),
     wording(
         Role.EXPIRY,
         Strength.FORCE,
         30,
-        r"\bexpir(?:es?|y|ed|ation|ing)\b",
-        r"\bvalid (?:until|through|to)\b",
-        r"\bremains? in (?:effect|force) (?:until|through)\b",
-        r"\blapses?\b",
+        r"expir(?:es?|y|ed|ation|ing)  valid (?:until|through|to)  remains? in (?:effect|force) (?:until|through)  lapses?",
+    ),
+    wording(
+        Role.EFFECTIVE,
+        Strength.CHANGE,
+        8,
+        r"appl(?:y|ies) (?:as )?(?:from|as of|starting|on and after|since)",
     ),
     wording(
         Role.EFFECTIVE,
         Strength.CHANGE,
         110,
-        r"\b(?:took|taken) (?:legal |full )?effect\b",
-        r"\b(?:came|went|entered|put|brought) into (?:legal |full )?(?:force|effect|operation)\b",
-        r"\bbecame (?:law|effective|binding)\b",
-        r"\bimplement(?:ation|ed|s)?\b(?: date)?",
-        r"\bstart(?:ing)? dates?\b",
-        r"\bcommenc(?:es?|ed|ing)\b",
-        r"\bgoes live\b|\bgo(?:ing)?[- ]live\b|\bwent live\b",
-        r"\bkicks? in\b",
-        r"\bin (?:force|effect|place)\b",
-        r"\bbegins? to apply\b|\bstarts? (?:to apply|applying)\b",
-        r"\bcomes? under\b",
-        r"\bswitch(?:es|ed|ing)? (?:over|off)\b|\bswitch-?(?:off|over)\b",
-        r"\b(?:stops?|stopped|stopping|cease[sd]?|ceasing|quits?)\b(?: (?:to )?\w+)?",
-        r"\bshut(?:s|ting)?[- ]?(?:down|off)\b",
-        r"\bturn(?:s|ed|ing)?[- ]?(?:off|down)\b",
-        r"\b(?:powered|powering|wound|winding|taken|taking) down\b",
-        r"\bretir(?:e|es|ed|ing|al)\b|\bretirement\b(?: date)?",
-        r"\bsunset(?:s|ted|ting)?\b(?: date)?",
-        r"\bdecommission\w*",
-        r"\bremov(?:e|es|ed|ing|al)\b(?: date)?",
-        r"\bdiscontinu\w+",
-        r"\bend[- ]of[- ](?:life|service|support|maintenance)\b(?: date)?",
-        r"\bEO[LS]\b",
-        r"\bend dates?\b",
-        r"\b(?:support|access|service|availability|maintenance|program|plan|sync\w*)\b (?:\w+ ){0,5}?(?:will |has |is )?end(?:s|ed|ing)?\b",
-        r"\b(?:will|to|shall) (?:\w+ )?end\b",
-        r"\bend(?:s|ed)? (?:on|for)\b",
-        r"\bno longer\b(?: be)?(?: \w+)?",
-        r"\b(?:un|in)available\b|\bnot be (?:available|accepted|supported|possible|able)\b|\bcannot\b",
-        r"\bwithdrawn\b|\bwithdraws\b|\bwithdrawal date\b",
-        r"\bdelet(?:e|es|ed|ing|ion)\b",
-        r"\bdisabl(?:e|es|ed|ing)\b",
-        r"\bgo(?:es|ing)? (?:away|dark|offline)\b",
-        r"\bofflin(?:e|ed)\b",
-        r"\b(?:becomes?|become|be|is|are) (?:mandatory|required|compulsory|obligatory|read-only|the default|the only|enforced|blocked|rejected|refused)\b",
-        r"\benforc(?:e|es|ed|ing|ement)\b(?: date)?",
-        r"\breject(?:s|ed|ing)?\b|\brefus(?:e|es|ed|ing)\b|\bblock(?:s|ed|ing)?\b",
-        r"\bfails?\b|\breturn(?:s|ing)? (?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)",
-        r"\brevok(?:e|es|ed|ing)\b|\brescind(?:s|ed)?\b|\brepeal(?:s|ed)?\b",
-        r"\bphas(?:e|es|ed|ing)[- ]out\b",
-        r"\bcut-?over\b(?: date)?",
-        r"\bgeneral(?:ly)? availab\w+",
-        r"\b(?:new )?(?:prices?|pricing|fees?|rates?|tariffs?|duty|duties|terms|limits?) (?:\w+ )?(?:appl(?:y|ies)|changes?|rises?|increases?|starts?|begins?|go(?:es)? up)\b",
-        r"\bfinal (?:shut\w*|removal|day|date)\b",
-        r"\blast (?:day|date)\b",
-        r"\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b[^.;,]{0,30}\broll(?:ed)?[- ]?out\b|\broll[- ]?out (?:\w+ )?(?:complete|finish|end|reach|conclude)\w*",
-        r"\b(?:lose|loses|losing) access\b",
-        r"\b(?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down\b",
-        r"\bsay(?:ing)? goodbye\b",
-        r"\bpulled?\b the plug",
+        r"""
+        (?:took|taken) (?:legal |full )?effect  (?:came|went|entered|put|brought) into (?:legal |full )?(?:force|effect|operation)
+        became (?:law|effective|binding)  implement(?:ation|ed|s)?(?: date)?  start(?:ing)? dates?  commenc(?:es?|ed|ing)  kicks? in
+        goes live  go(?:ing)?[- ]live  went live  in (?:force|effect|place)  begins? to apply  starts? (?:to apply|applying)  comes? under
+        switch(?:es|ed|ing)?[- ]?(?:over|off)  (?:stops?|stopped|stopping|cease[sd]?|ceasing|quits?)(?: (?:to )?\w+)?
+        shut(?:s|ting)?[- ]?(?:down|off)  turn(?:s|ed|ing)?[- ]?(?:off|down)  (?:powered|powering|wound|winding|taken|taking) down
+        retir(?:e|es|ed|ing|al|ement)(?: date)?  sunset(?:s|ted|ting)?(?: date)?  decommission\w*  remov(?:e|es|ed|ing|al)(?: date)?
+        discontinu\w+  end[- ]of[- ](?:life|service|support|maintenance)(?: date)?  EO[LS]  end dates?  (?:will|to|shall) (?:\w+ )?end
+        (?:support|access|service|availability|maintenance|program|plan|sync\w*) (?:\w+ ){0,5}?(?:will |has |is )?end(?:s|ed|ing)?
+        end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)available  not be (?:available|accepted|supported|possible|able)
+        cannot  withdrawn  withdraws  withdrawal date  delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline)
+        offlin(?:e|ed)  (?:becomes?|be|is|are) (?:mandatory|required|compulsory|obligatory|the default|the only|enforced|blocked|refused)
+        enforc(?:e|es|ed|ing|ement)(?: date)?  reject(?:s|ed|ing)?  refus(?:e|es|ed|ing)  block(?:s|ed|ing)?  fails?  revok(?:e|es|ed|ing)
+        return(?:s|ing)? (?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)  rescind(?:s|ed)?  repeal(?:s|ed)?  phas(?:e|es|ed|ing)[- ]out
+        cut-?over(?: date)?  general(?:ly)? availab\w+  final (?:shut\w*|removal|day|date)  last (?:day|date)  (?:lose|loses|losing) access
+        (?:prices?|pricing|fees?|rates?|tariffs?|terms|limits?) (?:\w+ )?(?:appl(?:y|ies)|changes?|rises?|increases?|starts?|begins?|go(?:es)? up)
+        (?:complete[sd]?|finish(?:es|ed)?|fully)\b[^.;,]{0,30}\broll(?:ed)?[- ]?out  say(?:ing)? goodbye  pull(?:ed|ing)? the plug
+        roll[- ]?out (?:\w+ )?(?:complete|finish|end|reach|conclude)\w*  (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down
+        clos(?:es|ed|ing) down  (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good  drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from  binds?  runs from
+        hold(?:s|ing)? (?:good )?(?:from|as of)  suspend(?:s|ed)?  stay(?:s|ed)
+        """,
     ),
 ]
 
@@ -263,17 +163,15 @@ HINTS: list[Wording] = [
         Role.EFFECTIVE,
         Strength.HINT,
         6,
-        r"\b(?:starting|beginning|commencing|from|as of|as from|on and after|on or after|since|until|till)\b(?: (?:on|from))?",
-        r"\b(?:start|begin)(?:s|ning)?(?: on| from)?\b",
+        r"""
+        (?:starting|beginning|commencing|from|as of|as from|on and after|on or after|since|until|till)(?: (?:on|from))?
+        (?:start|begin)(?:s|ning)?(?: on| from)?
+        """,
     ),
     wording(
         Role.EFFECTIVE,
         Strength.HINT,
         90,
-        r"\b(?:will|shall|'ll|going to)\b",
-        r"\bappl(?:y|ies|icable)\b",
-        r"\b(?:start|begin)s?\b",
-        r"\bread-only\b",
-        r"\bhappens?\b|\btakes? place\b",
+        r"(?:will|shall|going to)  'll  appl(?:y|ies|icable)  (?:start|begin)s?  happens?  takes? place",
     ),
 ]

@@ -15,36 +15,36 @@ _SAID_ORDER = re.compile(
     r"\b(?:(dd?[/.-]mm?[/.-]yy)|(mm?[/.-]dd?[/.-]yy))|\b(day[ /-]month)|\b(month[ /-]day[ /-]year)",
     re.IGNORECASE,
 )
+_SAME_DAY = re.compile(r"[\s,(=/:-]*(?:that is|i\.e\.)?[\s,(]*")
 _HALF_YEAR = 183
 
 
-def day_month_order(text: str, spans: Iterable[Span]) -> str | None:
-    """ "day first" or "month first" when the notice shows which it uses, else None."""
-    named: set[date] = set()
-    numeric: list[Span] = []
-    for span in spans:
-        if span.numbers is None:
-            named |= {span.day} if span.day else set()
-        else:
-            numeric.append(span)
+def day_month_order(text: str, lines: Iterable[tuple[str, Sequence[Span]]]) -> str | None:
+    """Which of "day first" and "month first" the notice shows that it uses, if it shows one and only one."""
     said = _SAID_ORDER.search(text)
     orders: set[str] = {"day first" if said[1] or said[3] else "month first"} if said else set()
-    for span in numeric:
-        orders |= _order_of(span, named)
+    for line, spans in lines:
+        for at, span in enumerate(spans):
+            if span.numbers is not None:
+                orders |= _order_of(span, line, [*spans[max(0, at - 1) : at], *spans[at + 1 : at + 2]])
     return orders.pop() if len(orders) == 1 else None
 
 
-def _order_of(span: Span, named: set[date]) -> set[str]:
-    if span.numbers is None:
-        return set()
-    found = dict(readings(span.numbers))
+def _order_of(span: Span, line: str, neighbours: Sequence[Span]) -> set[str]:
+    """The order that this one date gives away: by a number above twelve, a weekday, or the same day in words."""
+    found = dict(readings(span.numbers)) if span.numbers else {}
     if len(set(found.values())) < 2:
         return set(found) if len(found) == 1 else set()
     by_weekday = {order for order, day in found.items() if day.weekday() == span.weekday}
     if len(by_weekday) == 1:
         return by_weekday
-    by_name = {order for order, day in found.items() if day in named}
-    return by_name if len(by_name) == 1 else set()
+    beside = {other.day for other in neighbours if _SAME_DAY.fullmatch(_between(line, span, other))}
+    return {order for order, day in found.items() if day in beside}
+
+
+def _between(line: str, one: Span, other: Span) -> str:
+    first, second = sorted((one, other), key=lambda span: span.start)
+    return line[first.end : second.start]
 
 
 def numbers_day(span: Span, order: str | None) -> date | None:
@@ -95,7 +95,7 @@ def _soon_after(published: date, month_day: tuple[int, int], text: str, span: Sp
     found = _on(published, month_day, back=False)
     return (
         found
-        if found and (found - published).days <= _HALF_YEAR or found and found.year == published.year
+        if (found and (found - published).days <= _HALF_YEAR) or (found and found.year == published.year)
         else None
     )
 

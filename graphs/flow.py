@@ -1,0 +1,60 @@
+"""The order of the steps, known here and nowhere else.
+
+    admit -> decide -> validate -> authorize -> approve -> execute_tool -> verify -> finish
+               ^          |            (reads go straight to execute_tool)    |
+               └──────────┴──────── refused, told, more to do ────────────────┘
+    wait: paused, migration, reconciliation; and whenever a node finds that things have changed: back to admit
+
+Pure and total: an outcome that is not in the table leads back to `admit`, which asks the journal. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+END = "__end__"
+START = "admit"
+
+_NEXT: dict[tuple[str, str], str] = {
+    ("admit", "refused"): END,
+    ("admit", "ended"): END,
+    ("admit", "decide"): "decide",
+    ("admit", "validate"): "validate",
+    ("admit", "authorize"): "authorize",
+    ("admit", "approve"): "approve",
+    ("admit", "wait"): "wait",
+    ("admit", "execute_tool"): "execute_tool",
+    ("admit", "verify"): "verify",
+    ("admit", "finish"): "finish",
+    ("decide", "decided"): "validate",
+    ("decide", "gave_up"): "finish",
+    ("decide", "wait"): "wait",
+    ("decide", "finish"): "finish",
+    ("validate", "reads"): "execute_tool",
+    ("validate", "effects"): "authorize",
+    ("validate", "refused"): "decide",
+    ("validate", "given_up"): "finish",
+    ("validate", "word"): "finish",
+    ("authorize", "ask"): "approve",
+    ("authorize", "go"): "execute_tool",
+    ("authorize", "tell"): "decide",
+    ("authorize", "denied"): "finish",
+    ("approve", "ask_again"): "approve",
+    ("execute_tool", "read"): "decide",
+    ("execute_tool", "done"): "verify",
+    ("execute_tool", "superseded"): "authorize",
+    ("execute_tool", "no_budget"): "finish",
+    ("execute_tool", "unknown"): "wait",
+    ("execute_tool", "busy"): "wait",
+    ("verify", "finish"): "finish",
+    ("verify", "decide"): "decide",
+    ("finish", "ended"): END,
+}
+
+STEPS = ("admit", "decide", "validate", "authorize", "approve", "wait", "execute_tool", "verify", "finish")
+
+
+def next_node(state: Mapping[str, Any]) -> str:
+    """The name of the next node, or END."""
+    return _NEXT.get((str(state.get("step")), str(state.get("outcome"))), START)

@@ -1,0 +1,44 @@
+"""Every node and every edge of a run, on one screen and without logic. The order is `flow.next_node`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from langgraph.channels import UntrackedValue
+from langgraph.errors import GraphInterrupt
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+from typing_extensions import TypedDict
+
+from graphs import flow
+from graphs.steps import steps
+from graphs.wiring import Parts
+from nodes.driver import Driving
+from state.run_state import RunOutput, RunState
+
+
+class DrivenState(RunState, total=False):
+    """`lease` lives exactly as long as one invocation: it is never checkpointed, and in no input or output."""
+
+    lease: Annotated[dict[str, Any], UntrackedValue]
+
+
+def build_graph(parts: Parts, driving: Driving, agent_id: str) -> StateGraph[Any, Any, Any, Any]:
+    """A new, uncompiled graph for one agent."""
+    task = parts.agents.get(agent_id).task
+    state = _with(DrivenState, task)
+    node = steps(parts, driving, agent_id, interrupt, GraphInterrupt)
+    ends = {name: name for name in (*flow.STEPS, flow.END)}
+
+    graph = StateGraph(state, input_schema=task, output_schema=RunOutput)
+    graph.add_edge(START, flow.START)
+    for name in flow.STEPS:
+        graph.add_node(name, node[name].run)
+        graph.add_conditional_edges(name, flow.next_node, ends)
+    return graph
+
+
+def _with(state: type[Any], task: type[Any]) -> type[Any]:
+    """The state's channels and the task's fields as one TypedDict."""
+    fields = {**task.__annotations__, **RunState.__annotations__, **state.__annotations__}
+    return TypedDict("State", fields, total=False)  # type: ignore[misc]

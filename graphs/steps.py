@@ -1,0 +1,36 @@
+"""The nodes of a run, put together once for every engine."""
+
+from __future__ import annotations
+
+from graphs.wiring import Parts
+from nodes.admit import Admit
+from nodes.authorize import Authorize
+from nodes.decide import Decide
+from nodes.driver import Driving
+from nodes.execute_tool import ExecuteTool
+from nodes.finish import Finish
+from nodes.pause import Approve, Suspend, Wait
+from nodes.step import Step
+from nodes.validate import Validate
+from nodes.verify import Verify
+from tools.gateway import Gateway
+
+
+def steps(
+    parts: Parts, driving: Driving, agent_id: str | None, suspend: Suspend, suspended: type[Exception]
+) -> dict[str, Step]:
+    """Nodes by name. `agent_id` is the agent whose runs may be opened here; None only goes on with known runs."""
+    agents = parts.agents
+    gateway = Gateway(parts.ledger, parts.policy)
+    nodes: list[Step] = [
+        Admit(driving, agents, parts.accept, parts.identity, agent_id),
+        Decide(driving, agents),
+        Validate(driving, agents),
+        Authorize(driving, agents, parts.policy),
+        Approve(driving, agents, suspend, suspended),
+        Wait(driving, agents, suspend, suspended),
+        ExecuteTool(driving, agents, gateway),
+        Verify(driving, agents),
+        Finish(driving, agents),
+    ]
+    return {node.name: node for node in nodes}

@@ -1,0 +1,174 @@
+"""From the environment to Parts: the only place that reads the environment, and the one that puts things together."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodes.accept import Accept
+from nodes.agent import Agent, Agents
+from nodes.answers import Answers
+from nodes.controls import Controls
+from nodes.driver import Driving, Owner
+from nodes.identity import Identity
+from state.actor import Actor
+from state.clock import Clock, SystemClock
+from state.errors import InputInvalid
+from store import audit
+from store.business import BusinessStore
+from store.database import Database
+from store.ledger import Ledger
+from tools.business_objects import CreateNote, CreateTicket
+from tools.contract import Tool
+from tools.materials import ReadNotice, ReadRecord
+from tools.policy import Policy, RowPolicy
+from tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where data lives and who the local user is. `materials_root` confines files that runs are given; None: any file."""
+
+    data_dir: Path
+    user: str
+    materials_root: Path | None = None
+
+    @property
+    def ledger_path(self) -> Path:
+        return self.data_dir / "ledger.sqlite"
+
+    @property
+    def business_path(self) -> Path:
+        return self.data_dir / "business.sqlite"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        return self.data_dir / "checkpoints.sqlite"
+
+
+def settings_from_environment() -> Settings:
+    """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none).
+
+    Sets `LANGGRAPH_STRICT_MSGPACK` unless it is set, so that checkpoints hold plain values only. Raises InputInvalid.
+    """
+    os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
+    root = os.environ.get("REMIT_MATERIALS_ROOT")
+    mode = os.environ.get("REMIT_MODE", "local")
+    if mode != "local":
+        raise InputInvalid(f"REMIT_MODE={mode}: this version knows only the mode 'local'.")
+    return Settings(
+        data_dir=Path(os.path.abspath(os.environ.get("REMIT_DATA_DIR") or ".remit")),
+        user=os.environ.get("REMIT_USER") or getpass.getuser(),
+        materials_root=Path(root) if root else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that nodes, engines and the command line need; one per process."""
+
+    settings: Settings
+    clock: Clock
+    ledger: Ledger
+    business: BusinessStore
+    policy: Policy
+    agents: Agents
+    identity: Identity
+    accept: Accept
+    answers: Answers
+    controls: Controls
+    owner: Owner
+
+    def driving(self, engine: str) -> Driving:
+        """A driver of this process for one engine."""
+        return Driving(self.ledger, self.owner, engine)
+
+    def close(self) -> None:
+        self.owner.close()
+        self.ledger.database.close()
+        self.business.database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What may be put in place of the ordinary parts: a clock, databases that fail, a policy, agents and tools of one's own."""
+
+    clock: Clock = SystemClock()
+    ledger_database: Callable[[Path], Database] = Ledger.database_at
+    business_database: Callable[[Path], Database] = BusinessStore.database_at
+    business: type[BusinessStore] = BusinessStore
+    reader: type[BusinessStore] = BusinessStore
+    policy: Policy = RowPolicy()
+    tools: Callable[[BusinessStore, BusinessStore], Iterable[Tool]] | None = None
+    agents: Callable[[Settings], Iterable[Agent]] | None = None
+
+
+ORDINARY = Outside()
+
+
+def shipped_tools(business: BusinessStore, reader: BusinessStore) -> list[Tool]:
+    """Every tool that comes with Remit."""
+    return [ReadNotice(), ReadRecord(), CreateTicket(business, reader), CreateNote(business, reader)]
+
+
+def shipped_agents(settings: Settings) -> list[Agent]:
+    """Every agent that comes with Remit; one file each."""
+    from graphs import catalog_check, ticket
+
+    return [catalog_check.agent(settings), ticket.agent()]
+
+
+def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
+    """Open both databases and wire everything. Raises DatabaseUnavailable, DatabaseTooNew, DatabaseTooOld, InputInvalid."""
+    new = not settings.ledger_path.exists()
+    ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock)
+    business = outside.business(outside.business_database(settings.business_path), outside.clock)
+    reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock)
+    registry = Registry((outside.tools or shipped_tools)(business, reader))
+    agents = Agents((outside.agents or shipped_agents)(settings), registry)
+    local = Actor(settings.user, ledger.tenant, "local")
+    if new:
+        _welcome(ledger, business, local)
+    return Parts(
+        settings=settings,
+        clock=outside.clock,
+        ledger=ledger,
+        business=business,
+        policy=outside.policy,
+        agents=agents,
+        identity=Identity(local),
+        accept=Accept(ledger, agents, outside.policy),
+        answers=Answers(ledger, agents, outside.policy),
+        controls=Controls(ledger),
+        owner=Owner(settings.data_dir / "owners"),
+    )
+
+
+def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
+    """The first opening of an empty data directory gives its user start, write and approve; on the record."""
+    for kind in ("ticket", "note"):
+        business.give("remit", local.subject, f"write:{kind}")
+    now = ledger.clock.now()
+    with ledger.database.write() as connection:
+        for action in ("start", "approve"):
+            if audit.give(connection, ledger.tenant, now, "remit", local.subject, action, "*"):
+                audit.append(
+                    connection,
+                    ledger.tenant,
+                    now,
+                    Actor("remit", via="remit"),
+                    "grant.give",
+                    f"subject:{local.subject}",
+                    action,
+                    rule="first opening of an empty data directory",
+                )
+
+
+@functools.cache
+def parts() -> Parts:
+    """The parts of this process, from the environment, opened when first needed."""
+    return open_parts(settings_from_environment())

@@ -1,0 +1,75 @@
+"""The first door: a run is accepted. Used by the node `admit`, by the command line and by every service."""
+
+from __future__ import annotations
+
+from nodes.agent import Agents
+from state.actor import Actor
+from state.digest import Json
+from state.errors import NotAllowed
+from state.run import STATE_VERSION, Lease
+from store import audit
+from store.ledger import Driver, Ledger
+from store.runs import NewRun
+from tools.policy import Policy
+
+
+class Accept:
+    """Validates a task, checks that the actor may start this agent, snapshots the agent and opens the run."""
+
+    def __init__(self, ledger: Ledger, agents: Agents, policy: Policy) -> None:
+        self._ledger = ledger
+        self._agents = agents
+        self._policy = policy
+
+    def run(
+        self,
+        actor: Actor,
+        agent_id: str,
+        given: Json,
+        *,
+        run_id: str,
+        engine: str,
+        driver: Driver | None = None,
+        deadline: int | None = None,
+        request_key: str | None = None,
+    ) -> tuple[str, Lease | None, bool]:
+        """Run id, lease (with a driver) and whether the run is new; accepting again opens nothing twice.
+
+        `deadline` is in milliseconds since 1970 UTC. Raises AgentNotFound, InputInvalid, NotAllowed, and Conflict for a
+        request key that came with another request. Nothing is written but an audit entry when the start is refused.
+        """
+        agent = self._agents.get(agent_id)
+        self._check_start(actor, agent_id)
+        new = NewRun(
+            run_id=run_id,
+            input=agent.rules.accept_input(given),
+            definition=agent.definition,
+            requester=actor,
+            engine=engine,
+            deadline=deadline,
+            request_key=request_key,
+            state_version=STATE_VERSION,
+        )
+        return self._ledger.open_run(new, driver)
+
+    def _check_start(self, actor: Actor, agent_id: str) -> None:
+        ledger = self._ledger
+        with ledger.database.write() as connection:
+            ruling = self._policy.may_start(connection, ledger.tenant, actor.subject, agent_id)
+            if not ruling.allowed:
+                now = ledger.clock.now()
+                audit.append(
+                    connection,
+                    ledger.tenant,
+                    now,
+                    actor,
+                    "run.start",
+                    f"agent:{agent_id}",
+                    "denied",
+                    rule=ruling.rule,
+                )
+        if not ruling.allowed:
+            raise NotAllowed(
+                f"{actor.subject} may not start {agent_id}. Somebody who may can say:"
+                f" remit grants give {actor.subject} start {agent_id}"
+            )

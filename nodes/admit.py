@@ -1,0 +1,124 @@
+"""The node where every invocation begins: which run is this, and where does it stand?
+
+An unknown thread opens a run through the door. A known one resets every channel and goes on where the journal says; a new
+input on it is ignored, whatever it holds: a live run goes on (the same question is asked again), an ended one returns its
+recorded end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nodes.accept import Accept
+from nodes.agent import Agents
+from nodes.driver import Driving
+from nodes.identity import Identity
+from nodes.standing import Standing, standing
+from nodes.step import State, Step, Update, thread_of
+from state.errors import AgentNotFound, InputInvalid, NotAllowed, RunAlreadyTerminal, RunNotFound
+from state.run import STATE_VERSION, Lease
+from store.ledger import Facts
+from tools.contract import CancelToken
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+
+class Admit(Step):
+    """Knows which agent's graph it stands in, and through which door a run is opened."""
+
+    name = "admit"
+
+    def __init__(
+        self, driving: Driving, agents: Agents, accept: Accept, identity: Identity, agent_id: str | None
+    ) -> None:
+        super().__init__(driving, agents)
+        self._accept = accept
+        self._identity = identity
+        self._agent_id = agent_id
+
+    def run(self, state: State, config: RunnableConfig) -> Update:
+        thread = thread_of(config)
+        if state.get("session_id") not in (None, thread):
+            raise NotAllowed(
+                f"This state belongs to thread {state.get('session_id')}, not to {thread}: a copy never acts."
+            )
+        try:
+            known = self.ledger.run(thread)
+        except RunNotFound:
+            return self._open(thread, state)
+        if known.ended:
+            return self._ended(thread)
+        try:
+            lease = self._lease(state, thread)
+        except RunAlreadyTerminal:
+            return self._ended(thread)
+        with self.driving.inside(lease) as token:
+            return self.act(state, lease, token)
+
+    def _open(self, thread: str, state: State) -> Update:
+        if self._agent_id is None:
+            raise RunNotFound(thread)
+        try:
+            _, lease, _ = self._accept.run(
+                self._identity.actor(),
+                self._agent_id,
+                {name: value for name, value in state.items() if value is not None},
+                run_id=thread,
+                engine=self.driving.driver.engine,
+                driver=self.driving.driver,
+            )
+        except (InputInvalid, NotAllowed, AgentNotFound) as error:
+            denied = isinstance(error, NotAllowed)
+            return {
+                "step": self.name,
+                "outcome": "refused",
+                "status": "denied" if denied else "failed",
+                "reason": "policy" if denied else "input_invalid",
+                "effect": "none",
+                "summary": str(error),
+            }
+        held = self.driving.claimed(lease) if lease is not None else self.driving.claim(thread)
+        return self._goes_on(thread, held, Standing("decide"), 0)
+
+    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        del state, token
+        facts = self.ledger.facts(lease.run_id)
+        where = standing(
+            facts, self.agent_of(facts), self.ledger.clock.now(), lambda: self.expectation(facts)
+        )
+        if where.step == "ended":
+            return self._ended(lease.run_id)
+        if where.reason == "reconciliation":  # whoever comes back tries the lookup again
+            where = Standing("execute_tool")
+        return self._goes_on(lease.run_id, lease, where, facts.run.turn, facts)
+
+    def _goes_on(
+        self, run_id: str, lease: Lease, where: Standing, turn: int, facts: Facts | None = None
+    ) -> Update:
+        return {
+            "step": self.name,
+            "outcome": where.step,
+            "state_version": STATE_VERSION,
+            "session_id": run_id,
+            "run_id": run_id,
+            "turn": turn,
+            "operation_ids": [each.operation_id for each in facts.operations] if facts else [],
+            "asked": [],
+            "status": "running",
+            "reason": None,
+            "effect": "none",
+            "summary": "",
+            "lease": {"fence": lease.fence, "nonce": lease.nonce},
+        }
+
+    def _ended(self, run_id: str) -> Update:
+        run = self.ledger.run(run_id)
+        return {
+            "step": self.name,
+            "outcome": "ended",
+            "run_id": run_id,
+            "session_id": run_id,
+            **self.mirror(run_id),
+            "summary": (run.result or {}).get("summary", ""),
+        }

@@ -1,0 +1,256 @@
+"""The second door: an answer is recorded, before any graph is touched.
+
+A decision counts only as a row in the ledger, made by an actor whom trusted code named. Nothing in an answer names its
+approver, and anything but an exact, valid answer to a pending approval is recorded as refused and asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nodes.agent import Agents
+from nodes.authorize import preview_of, write_down
+from nodes.due import look
+from nodes.planning import Checked, Refusal, authorized_plan, valid_arguments
+from nodes.shapes import Answer, BadAnswer, read_answers
+from state.actor import Actor
+from state.approval import Approval, Decision
+from state.errors import (
+    AnswerRefused,
+    ApprovalAlreadyDecided,
+    ApprovalDigestMismatch,
+    ApprovalExpired,
+    ApprovalNotFound,
+    InputInvalid,
+    NotAnApprover,
+    RemitError,
+    RunAlreadyTerminal,
+)
+from state.operation import Operation
+from store import approvals, audit, operations
+from store.ledger import Facts, Ledger
+from store.operations import Planned
+from store.transaction import RunTransaction
+from tools.policy import Policy
+
+Shown = Callable[[], Sequence[Any]]
+
+
+def nothing_shown() -> Sequence[Any]:
+    """For callers who have no thread: only answers with ids count then."""
+    return ()
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What became of the answers that came in together: approval ids decided, and errors for those refused."""
+
+    decided: list[str] = field(default_factory=list[str])
+    refused: list[RemitError] = field(default_factory=list[RemitError])
+
+
+class Answers:
+    """Records answers for one ledger."""
+
+    def __init__(self, ledger: Ledger, agents: Agents, policy: Policy) -> None:
+        self._ledger = ledger
+        self._agents = agents
+        self._policy = policy
+
+    def record(self, actor: Actor, run_id: str, value: Any, shown: Shown = nothing_shown) -> Recorded:
+        """Record whatever somebody sent in answer to a run's question.
+
+        `shown` gives the interrupts that are pending on the run's thread (objects with `id` and `value`, or dicts with
+        these keys); an answer without approval ids counts only if they show exactly what is pending in the ledger.
+        Raises RunNotFound, RunAlreadyTerminal; a bad answer raises nothing, it is in `refused`.
+        """
+        look(self._ledger, run_id)
+        run = self._ledger.run(run_id)
+        if run.ended:
+            self._audit_refusal(actor, run_id, f"the run has ended ({run.status})")
+            raise RunAlreadyTerminal(
+                f"Run {run_id} has ended ({run.status}, {run.reason}); no answer changes it."
+            )
+        facts = self._ledger.facts(run_id)
+        pending = approvals.open_among(facts.approvals.values())
+        try:
+            answers = read_answers(value, shown, pending)
+        except BadAnswer as bad:
+            return Recorded(refused=[self._refuse(actor, run_id, AnswerRefused(str(bad)))])
+        recorded = Recorded()
+        for answer in answers:
+            try:
+                recorded.decided.append(self.decide(actor, answer, run_id=run_id))
+            except RemitError as error:
+                recorded.refused.append(error)
+        return recorded
+
+    def decide(self, actor: Actor, answer: Answer, *, run_id: str | None = None) -> str:
+        """One answer to one approval; answers its id.
+
+        Raises ApprovalNotFound, NotAnApprover, ApprovalDigestMismatch, ApprovalExpired, ApprovalAlreadyDecided (with
+        the decision that stands), RunAlreadyTerminal, InputInvalid for an edit that does not hold. Each is recorded.
+        """
+        approval = self._find(answer.approval_id)
+        if run_id is not None and approval is not None and approval.run_id != run_id:
+            approval = None  # another run's approval does not exist for this one
+        if approval is None:
+            missing = ApprovalNotFound(answer.approval_id)
+            raise missing if run_id is None else self._refuse(actor, run_id, missing)
+        look(self._ledger, approval.run_id)
+        try:
+            with self._ledger.control(approval.run_id, actor) as tx:
+                self._decide(tx, actor, answer)
+        except RemitError as error:
+            raise self._refuse(actor, approval.run_id, error) from None
+        return approval.approval_id
+
+    def _find(self, approval_id: str) -> Approval | None:
+        with self._ledger.database.read() as connection:
+            return approvals.get(connection, self._ledger.tenant, approval_id)
+
+    # --- inside one transaction on the run ----------------------------------------------------------------
+
+    def _decide(self, tx: RunTransaction, actor: Actor, answer: Answer) -> None:
+        facts = self._ledger.facts_in(tx.connection, tx.run_id)
+        approval = approvals.get(tx.connection, tx.tenant, answer.approval_id)
+        assert approval is not None
+        self._check(tx, actor, answer, approval, facts)
+        operation = next(each for each in facts.operations if each.operation_id == approval.operation_id)
+        successor = self._edited(facts, approval, operation, answer) if answer.type == "edit" else None
+        decision = Decision(
+            actor.subject, answer.type, answer.message, answer.digest or approval.digest, tx.now
+        )
+        if not approvals.decide(tx, approval, decision):
+            raise ApprovalAlreadyDecided(
+                f"{actor.subject} has answered approval {approval.approval_id} before."
+            )
+        tx.event(
+            "approval.decided",
+            {"approval_id": approval.approval_id, "answer": answer.type, "digest": approval.digest},
+        )
+        audit.append(
+            tx.connection,
+            tx.tenant,
+            tx.now,
+            actor,
+            "approval.decide",
+            f"approval:{approval.approval_id}",
+            answer.type,
+            rule=approval.policy_rule,
+            detail={"run": tx.run_id, "digest": approval.digest},
+        )
+        self._take_effect(tx, approval, operation, answer.type)
+        if successor is not None:
+            planned, preview = successor
+            write_down(tx, planned, preview, self._agents.get(facts.run.agent_id).definition)
+        self._wake(tx)
+
+    def _check(
+        self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts
+    ) -> None:
+        if facts.run.ended:
+            raise RunAlreadyTerminal(f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it.")
+        ruling = self._policy.may_approve(tx.connection, tx.tenant, actor.subject, approval.tool)
+        if not ruling.allowed:
+            raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
+        if approval.status == "expired":
+            raise ApprovalExpired(
+                f"Approval {approval.approval_id} has expired; `remit approvals` shows what is asked now."
+            )
+        if approval.status != "pending":
+            stands = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
+            words = ", ".join(f"{each.answer} by {each.approver}" for each in stands) or approval.status
+            raise ApprovalAlreadyDecided(
+                f"Approval {approval.approval_id} is {approval.status} already: {words}."
+            )
+        if approval.expires_at <= tx.now:
+            raise ApprovalExpired(f"Approval {approval.approval_id} has expired; it will be asked again.")
+        if answer.digest is not None and answer.digest != approval.digest:
+            raise ApprovalDigestMismatch(
+                f"Approval {approval.approval_id} is about digest {approval.digest[:12]}…, the answer about"
+                f" {answer.digest[:12]}…: look at it again."
+            )
+
+    def _take_effect(self, tx: RunTransaction, approval: Approval, operation: Operation, answer: str) -> None:
+        made = len(approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id))
+        if answer == "approve" and made < approval.quorum:
+            return
+        approval_status = {"approve": "approved", "reject": "rejected", "edit": "superseded"}[answer]
+        approvals.move(tx, approval, approval_status)
+        operations.move(tx, operation, approval_status)
+        if answer == "edit":
+            tx.event("approval.superseded", {"approval_id": approval.approval_id, "why": "edited"})
+
+    def _edited(
+        self, facts: Facts, approval: Approval, operation: Operation, answer: Answer
+    ) -> tuple[Planned, dict[str, Any]]:
+        """An approver's arguments are a proposal like any other: validated, authorised, and asked again."""
+        agent = self._agents.get(facts.run.agent_id)
+        tool = self._agents.tools(facts.run.agent_id)[operation.tool]
+        if answer.tool is not None and answer.tool != operation.tool:
+            raise InputInvalid(f"An edit cannot turn {operation.tool} into {answer.tool}: reject it instead.")
+        arguments = valid_arguments(tool, answer.arguments or {})
+        if isinstance(arguments, Refusal):
+            raise InputInvalid(f"The edit is not taken: {arguments.why}")
+        sources = self._ledger.sources(facts.run.run_id)
+        expected = agent.rules.expectation(self._ledger.task_input(facts.run), sources)
+        if not expected.admits(tool.name, arguments):
+            wrong = ", ".join(expected.differences(arguments))
+            raise InputInvalid(
+                f"The edit is not taken: {wrong} would differ from what the recorded sources say."
+            )
+        checked = Checked(tool, arguments)
+        planned = authorized_plan(
+            facts.run.run_id,
+            operation.turn,
+            operation.index,
+            operation.generation + 1,
+            checked,
+            "human",
+            facts.run.requester,
+            self._policy,
+        )
+        assert facts.turn is not None
+        return planned, {
+            **preview_of(checked, facts.turn.proposal, operation.index),
+            "edited_from": approval.digest,
+        }
+
+    def _wake(self, tx: RunTransaction) -> None:
+        """An answer queues the run, once no question of it is open any more."""
+        facts = self._ledger.facts_in(tx.connection, tx.run_id)
+        if tx.run["status"] != "waiting" or any(
+            each.status == "awaiting_approval" for each in facts.operations
+        ):
+            return
+        tx.move("queued")
+        tx.event("run.queued")
+
+    # --- refusals are facts too ---------------------------------------------------------------------------
+
+    def _refuse(self, actor: Actor, run_id: str, error: RemitError) -> RemitError:
+        with self._ledger.control(run_id, actor) as tx:
+            if not isinstance(error, RunAlreadyTerminal):
+                tx.event("approval.refused", {"why": error.code})
+            self._append_refusal(tx, actor, str(error))
+        return error
+
+    def _audit_refusal(self, actor: Actor, run_id: str, why: str) -> None:
+        with self._ledger.control(run_id, actor) as tx:
+            self._append_refusal(tx, actor, why)
+
+    @staticmethod
+    def _append_refusal(tx: RunTransaction, actor: Actor, why: str) -> None:
+        audit.append(
+            tx.connection,
+            tx.tenant,
+            tx.now,
+            actor,
+            "approval.decide",
+            f"run:{tx.run_id}",
+            "refused",
+            detail={"why": why[:1000]},
+        )

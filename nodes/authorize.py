@@ -1,0 +1,120 @@
+"""The node that turns checked actions into operations and puts the questions to people: one transaction.
+
+It judges the recorded proposal again instead of trusting that `validate` ran, asks the policy for principal, agent and
+live resource, and asks again where a question has expired or its resource has changed (same place, next generation).
+"""
+
+from __future__ import annotations
+
+from nodes.agent import Agents
+from nodes.driver import Driving
+from nodes.planning import Checked, authorized_plan
+from nodes.step import State, Update
+from nodes.validate import Validate
+from state.agent import AgentDefinition
+from state.digest import Json
+from state.operation import Operation
+from state.run import Lease
+from store import approvals, operations
+from store.ledger import Facts
+from store.operations import Planned
+from store.transaction import RunTransaction
+from tools.contract import CancelToken, WriteTool
+from tools.policy import Policy
+
+
+class Authorize(Validate):
+    """Judges as `Validate` does, then plans."""
+
+    name = "authorize"
+
+    def __init__(self, driving: Driving, agents: Agents, policy: Policy) -> None:
+        super().__init__(driving, agents)
+        self._policy = policy
+
+    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        del state, token
+        facts = self.ledger.facts(lease.run_id)
+        if facts.turn is None or facts.turn.refusal is not None:
+            return {"outcome": "reread"}
+        agent = self.agents.get(facts.run.agent_id)
+        planned = self._again(facts) if facts.operations else self._first(facts)
+        if not planned:
+            return {"outcome": "reread"}
+        with self.ledger.acting(lease) as tx:
+            for each, preview in planned:
+                write_down(tx, each, preview, agent.definition)
+        return {
+            "outcome": self._outcome([each for each, _ in planned], agent.definition),
+            "operation_ids": [each.operation_id for each, _ in planned],
+        }
+
+    def _first(self, facts: Facts) -> list[tuple[Planned, Json]]:
+        judged = self.judge(facts, self.expectation(facts))
+        if not isinstance(judged, list):
+            return []
+        assert facts.turn is not None
+        return [self._plan(facts, index, 1, each, facts.turn.source) for index, each in enumerate(judged)]
+
+    def _again(self, facts: Facts) -> list[tuple[Planned, Json]]:
+        """Successors of what expired or was overtaken by another version of its resource."""
+        planned: list[tuple[Planned, Json]] = []
+        tools = self.agents.tools(facts.run.agent_id)
+        for each in facts.operations:
+            if self._to_be_asked_again(each):
+                checked = Checked(tools[each.tool], each.arguments)
+                source = facts.turn.source if facts.turn is not None else "decider"
+                planned.append(self._plan(facts, each.index, each.generation + 1, checked, source))
+        return planned
+
+    @staticmethod
+    def _to_be_asked_again(operation: Operation) -> bool:
+        changed = operation.status == "failed" and operation.error_class == "resource_changed"
+        return changed or operation.status in {"expired", "superseded"}
+
+    def _plan(
+        self, facts: Facts, index: int, generation: int, checked: Checked, source: str
+    ) -> tuple[Planned, Json]:
+        assert facts.turn is not None
+        run = facts.run
+        planned = authorized_plan(
+            run.run_id, facts.turn.turn, index, generation, checked, source, run.requester, self._policy
+        )
+        return planned, preview_of(checked, facts.turn.proposal, index)
+
+    @staticmethod
+    def _outcome(planned: list[Planned], definition: AgentDefinition) -> str:
+        statuses = {each.status for each in planned}
+        if "denied" in statuses and definition.on_denial == "end":
+            return "denied"
+        if "awaiting_approval" in statuses:
+            return "ask"
+        return "go" if "planned" in statuses else "tell"
+
+
+def preview_of(checked: Checked, proposal: Json, index: int) -> Json:
+    """What the approver is shown: the tool's own preview and the words that the proposal cites."""
+    if not isinstance(checked.tool, WriteTool):
+        return {}
+    actions = proposal.get("actions") or []
+    cites = actions[index].get("cites", []) if index < len(actions) else []
+    return {**checked.tool.preview(checked.arguments), "cites": cites}
+
+
+def write_down(
+    tx: RunTransaction, planned: Planned, preview: Json, definition: AgentDefinition
+) -> str | None:
+    """One operation with its question, if it needs one; the approval's id. Writing it twice changes nothing."""
+    if not operations.insert(tx, planned):
+        return None
+    named = {"operation_id": planned.operation_id, "tool": planned.tool, "digest": planned.digest}
+    tx.event("operation.planned", {**named, "turn": planned.turn, "generation": planned.generation})
+    if planned.status == "denied":
+        tx.event("policy.denied", {**named, "rule": planned.policy_rule})
+        return None
+    if planned.status != "awaiting_approval":
+        return None
+    expires_at = tx.now + definition.approval_ttl_s * 1000
+    approval_id = approvals.request(tx, planned, preview, expires_at)
+    tx.event("approval.requested", {**named, "approval_id": approval_id})
+    return approval_id

@@ -1,0 +1,77 @@
+"""What people may wish of a run: cancel, pause, resume. The answer says what is true when it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from nodes.due import close_open, look
+from state.actor import Actor
+from state.errors import Conflict, RunAlreadyTerminal
+from state.run import TERMINAL
+from store import audit
+from store.ledger import Ledger
+from store.transaction import RunTransaction
+
+
+class Controls:
+    """Wishes compete with the claim of an effect on the run's row: whichever commits first is what happens."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def cancel(self, actor: Actor, run_id: str) -> str:
+        """Answers the status: `cancelled` at once if nothing is in flight, else `cancelling`.
+
+        Raises RunNotFound, RunAlreadyTerminal.
+        """
+        with self._open(actor, run_id, "run.cancel") as tx:
+            if tx.run["status"] == "cancelling":
+                return "cancelling"
+            tx.event("run.cancel_requested")
+            if tx.run["inflight"] == 0:
+                close_open(tx, self._ledger.facts_in(tx.connection, run_id))
+                tx.move("cancelled", "user")
+            elif tx.run["status"] == "queued":
+                tx.set(desired_action="cancel")
+            else:
+                tx.move("cancelling", "user")  # a driver keeps its lease: it looks up what is in flight
+            return tx.run["status"]
+
+    def pause(self, actor: Actor, run_id: str) -> str:
+        """Sets the wish, which takes effect at the next safe point. Answers the status as it is now.
+
+        Raises RunNotFound, RunAlreadyTerminal, Conflict while the run is being cancelled.
+        """
+        with self._open(actor, run_id, "run.pause") as tx:
+            if tx.run["status"] == "cancelling":
+                raise Conflict(f"Run {run_id} is being cancelled; it cannot pause.")
+            if tx.run["desired_action"] == "none":
+                tx.set(desired_action="pause")
+                tx.event("run.pause_requested")
+            return tx.run["status"]
+
+    def resume(self, actor: Actor, run_id: str) -> str:
+        """Withdraws a wish to pause, and queues a paused run. Answers the status as it is now.
+
+        Raises RunNotFound, RunAlreadyTerminal.
+        """
+        with self._open(actor, run_id, "run.resume") as tx:
+            if tx.run["desired_action"] == "pause":
+                tx.set(desired_action="none")
+            if tx.run["status"] == "paused":
+                tx.move("queued")
+                tx.event("run.queued")
+            return tx.run["status"]
+
+    @contextmanager
+    def _open(self, actor: Actor, run_id: str, action: str) -> Generator[RunTransaction]:
+        """One wish in one transaction, with its line in the audit; refused after the end."""
+        look(self._ledger, run_id)
+        with self._ledger.control(run_id, actor) as tx:
+            if tx.run["status"] in TERMINAL:
+                raise RunAlreadyTerminal(
+                    f"Run {run_id} has ended ({tx.run['status']}); nothing changes an end."
+                )
+            yield tx
+            audit.append(tx.connection, tx.tenant, tx.now, actor, action, f"run:{run_id}", tx.run["status"])

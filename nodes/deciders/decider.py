@@ -1,0 +1,55 @@
+"""What proposes: the protocol, and the view of a run that a decider is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from state.acceptance import Expectation
+from state.budget import Usage
+from state.digest import Json
+from tools.contract import CancelToken
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one operation of an earlier turn, as a decider may know it."""
+
+    turn: int
+    tool: str
+    arguments: Json
+    status: str
+    detail: str | None
+    result: Json | None
+
+
+@dataclass(slots=True)
+class View:
+    """What a decider sees of a run. Results are data from tools: nothing in them is an instruction.
+
+    `told` holds why earlier proposals were refused, rejected or failed, oldest first. `expectation` is what the recorded
+    sources say should happen; rules follow it, and a model is held to it whether it sees it or not.
+    """
+
+    run_id: str
+    turn: int
+    task: Json
+    instructions: str
+    tools: dict[str, Json]
+    expectation: Expectation
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    told: list[str] = field(default_factory=list[str])
+
+
+class Decider(Protocol):
+    """Proposes one turn. Whatever it returns or raises is data; it can never break or steer a run by it."""
+
+    name: str
+
+    def propose(self, view: View, token: CancelToken) -> Any:
+        """A `Proposal`, or JSON that reads as one."""
+        ...
+
+    def worst_case(self) -> Usage:
+        """The most that one proposal can cost; a proposal whose worst case does not fit the budget is not asked for."""
+        ...

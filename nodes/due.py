@@ -1,0 +1,64 @@
+"""Due moves: expiry and deadline, made by whoever looks at a run first."""
+
+from __future__ import annotations
+
+from state.run import TERMINAL
+from store import approvals, operations
+from store.ledger import REMIT, Facts, Ledger
+from store.transaction import RunTransaction
+
+
+def expire(tx: RunTransaction, facts: Facts) -> bool:
+    """Mark pending questions whose time is over; True if there was one. What follows, the run's driver decides."""
+    expired = False
+    for operation in facts.operations:
+        approval = facts.approvals.get(operation.operation_id)
+        if approval is None or approval.status != "pending" or approval.expires_at > tx.now:
+            continue
+        if operation.status == "awaiting_approval" and approvals.move(tx, approval, "expired"):
+            operations.move(tx, operation, "expired", detail="unanswered")
+            tx.event("approval.expired", {"approval_id": approval.approval_id}, actor=REMIT.subject)
+            expired = True
+    return expired
+
+
+def look(ledger: Ledger, run_id: str) -> None:
+    """Make the moves that are due on a run that nobody drives. Raises RunNotFound."""
+    run = ledger.run(run_id)
+    now = ledger.clock.now()
+    due = (run.deadline is not None and run.deadline <= now) or (
+        run.wake_at is not None and run.wake_at <= now
+    )
+    if run.status not in {"waiting", "paused", "queued"} or not due:
+        return
+    with ledger.control(run_id, REMIT) as tx:
+        if tx.run["status"] not in {"waiting", "paused", "queued"}:
+            return
+        facts = ledger.facts_in(tx.connection, run_id)
+        deadline = tx.run["deadline"]
+        if deadline is not None and deadline <= tx.now:
+            end_or_queue(tx, facts, "timed_out", "deadline")
+        elif expire(tx, facts) and tx.run["status"] == "waiting":
+            tx.move("queued")
+            tx.event("run.queued")
+
+
+def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> None:
+    """End a run that nobody drives, at once if nothing is in flight; else queue it, so that its driver looks first."""
+    if tx.run["inflight"] == 0:
+        close_open(tx, facts)
+        tx.move(status, reason)
+    elif tx.run["status"] != "queued" and tx.run["status"] not in TERMINAL:
+        tx.move("queued")
+        tx.event("run.queued")
+
+
+def close_open(tx: RunTransaction, facts: Facts) -> None:
+    """What was planned and asked of the turn is cancelled with the run."""
+    for operation in facts.operations:
+        approval = facts.approvals.get(operation.operation_id)
+        if approval is not None and approval.status in {"pending", "approved"}:
+            if operation.status in {"awaiting_approval", "approved"}:
+                approvals.move(tx, approval, "cancelled")
+        if operation.status in {"planned", "awaiting_approval", "approved"}:
+            operations.move(tx, operation, "cancelled", detail="the run ended")

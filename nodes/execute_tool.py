@@ -1,0 +1,142 @@
+"""The node that hands operations to the gateway: reads in parallel, effects one after another in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import cast
+
+from nodes.agent import Agents
+from nodes.driver import Driving
+from nodes.planning import Checked, plan
+from nodes.step import State, Update
+from nodes.validate import Validate
+from state.budget import shortfall
+from state.operation import Operation
+from state.run import Lease
+from store import operations
+from store.ledger import Facts
+from store.operations import Planned
+from tools.contract import Call, CancelToken, ReadTool, WriteTool
+from tools.gateway import Gateway, ReadOutcome, cancel_later_writes, read
+
+PARALLEL_READS = 4
+
+
+class ExecuteTool(Validate):
+    """Judges as `Validate` does, because reads come here straight from it."""
+
+    name = "execute_tool"
+
+    def __init__(self, driving: Driving, agents: Agents, gateway: Gateway) -> None:
+        super().__init__(driving, agents)
+        self._gateway = gateway
+
+    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        del state
+        facts = self.ledger.facts(lease.run_id)
+        if not facts.operations:
+            return self._reads(lease, facts, token)
+        if any(each.status == "awaiting_approval" for each in facts.operations):
+            return {"outcome": "reread"}  # a run-wide hold: no effect of the turn while a question is open
+        return self._operations(lease, facts, token)
+
+    # --- reads, checked before and charged with their record ----------------------------------------------
+
+    def _reads(self, lease: Lease, facts: Facts, token: CancelToken) -> Update:
+        if facts.turn is None or facts.turn.refusal is not None:
+            return {"outcome": "reread"}
+        judged = self.judge(facts, self.expectation(facts))
+        if not isinstance(judged, list) or any(each.tool.effect != "read" for each in judged):
+            return {"outcome": "reread"}
+        if shortfall(facts.run.limits, facts.run.used, {"tool_calls": len(judged)}) is not None:
+            return {"outcome": "no_budget"}
+        turn, source = facts.turn.turn, facts.turn.source
+        planned = [
+            plan(lease.run_id, turn, index, 1, each, source, None, "planned")
+            for index, each in enumerate(judged)
+        ]
+        outcomes = self._read_all(judged, planned, facts, token)
+        failed = any(each.error_class is not None for each in outcomes)
+        with self.ledger.acting(lease) as tx:
+            for each, outcome in zip(planned, outcomes, strict=True):
+                self._record_read(tx, each, outcome)
+            tx.add(used_tool_calls=len(planned))
+            tx.set(repairs=tx.run["repairs"] + 1 if failed else 0)
+        return {
+            "outcome": "reread" if failed else "read",
+            "operation_ids": [each.operation_id for each in planned],
+        }
+
+    def _read_all(
+        self, judged: Sequence[Checked], planned: Sequence[Planned], facts: Facts, token: CancelToken
+    ) -> list[ReadOutcome]:
+        task = self.ledger.task_input(facts.run)
+        calls = [
+            (
+                cast(ReadTool, checked.tool),
+                Call(
+                    run_id=facts.run.run_id,
+                    operation_id=each.operation_id,
+                    key=each.operation_key,
+                    digest=each.digest,
+                    arguments=each.arguments,
+                    principal=facts.run.requester,
+                    task=task,
+                    token=token,
+                ),
+            )
+            for checked, each in zip(judged, planned, strict=True)
+        ]
+        if len(calls) == 1:
+            return [read(*calls[0])]
+        with ThreadPoolExecutor(max_workers=PARALLEL_READS) as pool:
+            return list(pool.map(lambda pair: read(*pair), calls))
+
+    @staticmethod
+    def _record_read(tx: operations.RunTransaction, planned: Planned, outcome: ReadOutcome) -> None:
+        status = "committed" if outcome.error_class is None else "failed"
+        known = replace(
+            planned,
+            status=status,
+            result=outcome.result,
+            error_class=outcome.error_class,
+            detail=outcome.detail,
+        )
+        if not operations.insert(tx, known):
+            return
+        payload = {"operation_id": planned.operation_id, "tool": planned.tool, "effect": "read"}
+        if status == "failed":
+            payload |= {"error_class": outcome.error_class or "", "detail": (outcome.detail or "")[:500]}
+        elif outcome.result is not None and "sha256" in outcome.result:
+            payload |= {"sha256": outcome.result["sha256"], "name": str(outcome.result.get("name", ""))}
+        tx.event("tool.call.completed" if status == "committed" else "tool.call.failed", payload)
+
+    # --- effects, in order --------------------------------------------------------------------------------
+
+    def _operations(self, lease: Lease, facts: Facts, token: CancelToken) -> Update:
+        tools = self.agents.tools(facts.run.agent_id)
+        task = self.ledger.task_input(facts.run)
+        ending = facts.run.status == "cancelling"
+        for position, operation in enumerate(facts.operations):
+            if operation.status not in {"planned", "approved", "dispatched", "unknown"}:
+                continue
+            tool = cast(WriteTool, tools[operation.tool])
+            handle = self._gateway.look_up if self._only_look(operation, ending) else self._gateway.execute
+            status = handle(lease, operation, tool, task, token)
+            if status in {"no_budget", "busy", "superseded", "expired", "unknown"}:
+                return {"outcome": status}
+            if status != "committed":
+                self._cancel_later(lease, facts.operations[position + 1 :])
+                return {"outcome": "reread"}
+        return {"outcome": "done"}
+
+    @staticmethod
+    def _only_look(operation: Operation, ending: bool) -> bool:
+        return operation.status == "unknown" or (ending and operation.status == "dispatched")
+
+    def _cancel_later(self, lease: Lease, later: list[Operation]) -> None:
+        if any(each.status in {"planned", "approved"} for each in later):
+            with self.ledger.settling(lease) as tx:
+                cancel_later_writes(tx, later)

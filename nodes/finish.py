@@ -1,0 +1,43 @@
+"""The node that ends a run. Status and reason come from the journal, and the result is built from it."""
+
+from __future__ import annotations
+
+from nodes.due import close_open
+from nodes.result import result_of
+from nodes.standing import standing
+from nodes.step import State, Step, Update
+from state.run import Lease, effect_of, effects_of
+from store import runs
+from store.transaction import effect_rows
+from tools.contract import CancelToken
+
+
+class Finish(Step):
+    """If the ledger does not agree that the run has come to an end, the run goes back to `admit`."""
+
+    name = "finish"
+
+    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        del state, token
+        facts = self.ledger.facts(lease.run_id)
+        agent = self.agent_of(facts)
+        where = standing(facts, agent, self.ledger.clock.now(), lambda: self.expectation(facts))
+        if where.step != "finish" or where.status is None or where.reason is None:
+            return {"outcome": "reread"}
+        explanation = self.expectation(facts).explanation if agent is not None else ""
+        with self.ledger.settling(lease) as tx:
+            if tx.run["desired_action"] == "cancel" and where.status != "cancelled":
+                return {"outcome": "reread"}
+            close_open(tx, facts)
+            effects = effects_of(list(effect_rows(tx.connection, tx.tenant, lease.run_id)))
+            result, failure = result_of(facts, where.status, where.reason, effects, explanation)
+            tx.set(result=runs.encode(result), failure=None if failure is None else runs.encode(failure))
+            tx.move(where.status, where.reason, {"effect": effect_of(effects)})
+            runs.end_attempt(tx, lease.fence, "ended")
+        return {
+            "outcome": "ended",
+            "status": where.status,
+            "reason": where.reason,
+            "effect": effect_of(effects),
+            "summary": result["summary"],
+        }

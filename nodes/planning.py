@@ -1,0 +1,215 @@
+"""From a recorded proposal to operations: checked by trusted code, the same answer however often it is asked.
+
+Pure but for reading grants and resource versions of the target: `validate` and `authorize` both call it, so neither
+trusts what the other left in the graph's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from state.acceptance import Expectation
+from state.digest import Json, canonical, digest_of, operation_digest
+from state.operation import RESERVED_NAMES, Action, Proposal
+from store.operations import Planned, Source
+from tools.contract import Tool, WriteTool
+from tools.policy import Policy, Ruling
+
+MAX_ARGUMENT_BYTES = 64 * 1024
+MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a proposal is not taken; told to the decider. `denied` is for a tool that exists but is not the agent's."""
+
+    why: str
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An action whose tool is known and whose arguments are valid."""
+
+    tool: Tool
+    arguments: Json
+
+
+def read_proposal(recorded: Json) -> Proposal | Refusal:
+    """The proposal that was recorded, or why it cannot be read as one."""
+    try:
+        return Proposal.model_validate(recorded)
+    except ValidationError as error:
+        return Refusal(f"The proposal has the wrong shape: {_first(error)}.")
+
+
+def check(
+    proposal: Proposal,
+    tools: Mapping[str, Tool],
+    known: Mapping[str, bool],
+    expectation: Expectation,
+    sources: Sequence[Source],
+) -> list[Checked] | Refusal:
+    """Every check of a proposal that asks for actions. `known` says of a tool's name whether it is registered at all."""
+    if not proposal.actions:
+        return Refusal("A proposal of kind 'actions' needs at least one action.")
+    checked: list[Checked] = []
+    for action in proposal.actions:
+        found = _tool(action, tools, known)
+        if isinstance(found, Refusal):
+            return found
+        arguments = valid_arguments(found, action.arguments)
+        if isinstance(arguments, Refusal):
+            return arguments
+        problem = _against_sources(found, arguments, action, expectation, sources)
+        if problem is not None:
+            return Refusal(problem)
+        checked.append(Checked(found, arguments))
+    return _without_duplicates(checked)
+
+
+def _tool(action: Action, tools: Mapping[str, Tool], known: Mapping[str, bool]) -> Tool | Refusal:
+    tool = tools.get(action.tool)
+    if tool is not None:
+        return tool
+    if known.get(action.tool, False):
+        return Refusal(f"This agent may not use the tool {action.tool!r}.", denied=True)
+    return Refusal(f"There is no tool {action.tool!r}; there are {', '.join(sorted(tools))}.")
+
+
+def valid_arguments(tool: Tool, given: Json) -> Json | Refusal:
+    """Arguments as the tool's strict schema takes them, defaults filled in; or why they are refused."""
+    reserved = _reserved(given, MAX_DEPTH)
+    if reserved is not None:
+        return Refusal(f"{tool.name}: {reserved}")
+    try:
+        if len(canonical(given)) > MAX_ARGUMENT_BYTES:
+            return Refusal(f"{tool.name}: the arguments are longer than {MAX_ARGUMENT_BYTES} bytes.")
+        return tool.arguments.model_validate(given).model_dump(mode="json")
+    except ValidationError as error:
+        return Refusal(f"{tool.name}: {_first(error)}.")
+    except (ValueError, RecursionError) as error:
+        return Refusal(f"{tool.name}: the arguments are not plain JSON ({error}).")
+
+
+def _reserved(value: Any, depth: int) -> str | None:
+    if depth == 0:
+        return f"the arguments are nested deeper than {MAX_DEPTH} levels."
+    if isinstance(value, dict):
+        for name, each in cast(dict[str, Any], value).items():
+            if str(name).lower() in RESERVED_NAMES:
+                return f"{name!r} is not for a proposal to say."
+            found = _reserved(each, depth - 1)
+            if found is not None:
+                return found
+    elif isinstance(value, list):
+        for each in cast(list[Any], value):
+            found = _reserved(each, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _against_sources(
+    tool: Tool, arguments: Json, action: Action, expectation: Expectation, sources: Sequence[Source]
+) -> str | None:
+    """Preconditions, acceptance and citations of one action; None if all hold."""
+    if isinstance(tool, WriteTool):
+        if expectation.kind == "incomplete":
+            return f"{tool.name} comes too early: {expectation.explanation}"
+        if not expectation.admits(tool.name, arguments):
+            wrong = ", ".join(expectation.differences(arguments))
+            said = f" (differs in {wrong})" if wrong else ""
+            return f"{tool.name} is not what the recorded sources call for{said}: {expectation.explanation}"
+    read = {(source.result.get("material"), source.result.get("sha256")): source.result for source in sources}
+    for citation in action.cites:
+        result = read.get((citation.material, citation.sha256))
+        if result is None:
+            return f"It cites {citation.material} {citation.sha256[:12]}, which this run has not read."
+        if citation.quote not in str(result.get("text", result.get("record", ""))):
+            return f"It cites words that {citation.material} does not contain."
+    return None
+
+
+def _without_duplicates(checked: list[Checked]) -> list[Checked] | Refusal:
+    seen: set[str] = set()
+    for each in checked:
+        digest = operation_digest(each.tool.name, each.tool.version, each.arguments)
+        if digest in seen:
+            return Refusal(f"{each.tool.name} is asked for twice with the same arguments.")
+        seen.add(digest)
+    return checked
+
+
+def operation_id(run_id: str, turn: int, index: int, generation: int) -> str:
+    """The same for the same place in the journal, so that planning twice writes once; opaque to everybody else."""
+    return "op_" + digest_of([run_id, turn, index, generation])[:24]
+
+
+def plan(
+    run_id: str,
+    turn: int,
+    index: int,
+    generation: int,
+    checked: Checked,
+    source: str,
+    ruling: Ruling | None,
+    status: str,
+) -> Planned:
+    """The operation of one checked action. Its key comes from the tool or from the journal, never from a proposal."""
+    tool, arguments = checked.tool, checked.arguments
+    key, resource, version = f"{run_id}/{turn}/{index}", None, None
+    if isinstance(tool, WriteTool):
+        key = tool.operation_key(arguments) or key
+        resource = tool.resource(arguments)
+        version = None if resource is None else tool.resource_version(resource)
+    return Planned(
+        operation_id=operation_id(run_id, turn, index, generation),
+        turn=turn,
+        index=index,
+        generation=generation,
+        operation_key=key,
+        digest=operation_digest(tool.name, tool.version, arguments),
+        tool=tool.name,
+        tool_version=tool.version,
+        effect=tool.effect,
+        arguments=arguments,
+        source=source,
+        resource=resource,
+        resource_version=version,
+        policy_version=None if ruling is None else ruling.version,
+        policy_rule=None if ruling is None else ruling.rule,
+        status=status,
+    )
+
+
+def authorized_plan(
+    run_id: str,
+    turn: int,
+    index: int,
+    generation: int,
+    checked: Checked,
+    source: str,
+    principal: str,
+    policy: Policy,
+) -> Planned:
+    """`plan` of an action with the policy's ruling of this moment: awaiting approval, planned, or denied."""
+    tool = checked.tool
+    if not isinstance(tool, WriteTool):
+        return plan(run_id, turn, index, generation, checked, source, None, "planned")
+    ruling = policy.may_act(principal, tool, tool.resource(checked.arguments))
+    status = "denied"
+    if ruling.allowed:
+        status = "awaiting_approval" if tool.needs_approval else "planned"
+    planned = plan(run_id, turn, index, generation, checked, source, ruling, status)
+    return planned if ruling.allowed else replace(planned, error_class="policy", detail=ruling.rule)
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]

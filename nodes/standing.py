@@ -1,0 +1,194 @@
+"""Where a run stands, worked out from the journal alone.
+
+This is what lets a checkpoint be lost, stale or forged: whoever comes back to a run asks here what is next, and the node
+that ends a run asks here whether the ledger agrees that it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nodes.agent import Agent
+from state.acceptance import Expectation
+from state.budget import MEASURES, shortfall
+from state.operation import Operation
+from state.run import STATE_VERSION
+from store.ledger import Facts
+
+MAX_TAKEOVERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The next step, and for `finish` and `wait` with which status and reason."""
+
+    step: str
+    status: str | None = None
+    reason: str | None = None
+
+
+def finish(status: str, reason: str) -> Standing:
+    return Standing("finish", status, reason)
+
+
+def standing(facts: Facts, agent: Agent | None, now: int, expectation: Callable[[], Expectation]) -> Standing:
+    """The next step of a run. `expectation` is asked only where acceptance decides."""
+    if facts.run.ended:
+        return Standing("ended", facts.run.status, facts.run.reason)
+    ending = _ending(facts, now)
+    if ending is not None:
+        # What was dispatched is looked up before the run ends; what stays unknown after that ends as unknown.
+        looked_up = all(each.status != "dispatched" for each in facts.operations)
+        return ending if looked_up else Standing("execute_tool")
+    if agent is None or facts.run.state_version != STATE_VERSION:
+        return Standing("wait", "waiting", "migration")
+    if facts.run.desired_action == "pause":
+        return Standing("wait", "paused", "user")
+    if facts.turn is None:
+        return next_turn(facts, agent)
+    if facts.turn.source == "remit":
+        return finish("failed", "model_failed")
+    if facts.turn.refusal is not None:
+        return _after_refusal(facts, agent)
+    if facts.operations:
+        return _of_operations(facts, agent, expectation)
+    return _of_word(facts, agent, expectation)
+
+
+def _ending(facts: Facts, now: int) -> Standing | None:
+    run = facts.run
+    if run.status == "cancelling" or run.desired_action == "cancel":
+        return finish("cancelled", "user")
+    if run.deadline is not None and run.deadline <= now:
+        return finish("timed_out", "deadline")
+    if run.takeovers > MAX_TAKEOVERS:
+        return finish("failed", "attempts_exhausted")
+    return None
+
+
+def next_turn(facts: Facts, agent: Agent) -> Standing:
+    """Another decision, if the budget has room for its worst case."""
+    if agent.decider is None:
+        return Standing("decide") if facts.turn is None else _stuck(facts)
+    worst = agent.decider.worst_case().model_dump()
+    missing = shortfall(facts.run.limits, facts.run.used, {**dict.fromkeys(MEASURES, 0), **worst, "turns": 1})
+    return Standing("decide") if missing is None else finish("budget_exceeded", missing)
+
+
+def _stuck(facts: Facts) -> Standing:
+    """An agent that nobody can ask again ends with what became of its only turn."""
+    statuses = {each.status for each in facts.operations}
+    if "rejected" in statuses:
+        return finish("denied", "approval_rejected")
+    if "denied" in statuses:
+        return finish("denied", "policy")
+    return finish("failed", "tool_failed" if statuses else "proposal_invalid")
+
+
+def _after_refusal(facts: Facts, agent: Agent) -> Standing:
+    assert facts.turn is not None
+    if facts.turn.denied and agent.definition.on_denial == "end":
+        return finish("denied", "policy")
+    if facts.run.repairs > agent.definition.max_repairs:
+        return finish("failed", "proposal_invalid")
+    return next_turn(facts, agent)
+
+
+def _of_word(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+    """A turn without operations: its word still has to be validated, unless acceptance already confirms it."""
+    assert facts.turn is not None
+    kind, claim = facts.turn.proposal.get("kind"), facts.turn.proposal.get("claim")
+    if kind == "continue":
+        return next_turn(facts, agent)
+    if kind == "final":
+        end = confirmed(claim, expectation())
+        return Standing("validate") if end is None else end
+    return Standing("validate")
+
+
+def confirmed(claim: object, expected: Expectation) -> Standing | None:
+    """The end that a final word leads to, if the acceptance criteria agree with it; None if they do not."""
+    kind = claim if expected.kind == "open" else expected.kind
+    if claim != kind:
+        return None
+    if kind == "insufficient_evidence":
+        return finish("insufficient_evidence", "evidence_missing")
+    if kind in {"nothing_to_do", "completed"}:
+        return finish("succeeded", str(kind))
+    return None
+
+
+def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+    operations = facts.operations
+    if any(each.status == "awaiting_approval" for each in operations):
+        return Standing("approve")
+    refused = _of_refused(operations, agent)
+    if refused is not None:
+        return refused
+    if any(each.status == "dispatched" for each in operations):
+        return Standing("execute_tool")
+    if any(each.status == "unknown" for each in operations):
+        return Standing("wait", "waiting", "reconciliation")
+    if any(each.status in {"planned", "approved"} for each in operations):
+        return _room_to_act(facts)
+    failed = [each for each in operations if each.status == "failed"]
+    if failed:
+        return _of_failed(failed, facts, agent)
+    return _of_done(facts, agent, expectation)
+
+
+def _room_to_act(facts: Facts) -> Standing:
+    missing = shortfall(facts.run.limits, facts.run.used, {"tool_calls": 1})
+    return Standing("execute_tool") if missing is None else finish("budget_exceeded", missing)
+
+
+def _of_refused(operations: list[Operation], agent: Agent) -> Standing | None:
+    """What people, policy and time said no to, as the agent's definition answers it."""
+    definition = agent.definition
+    for each in operations:
+        if each.status == "rejected" and definition.on_rejection == "end":
+            return finish("denied", "approval_rejected")
+        if each.status == "denied" and definition.on_denial == "end":
+            return finish("denied", each.error_class or "policy")
+        if each.status == "expired":
+            if definition.on_expiry == "end" or _asked_again(each):
+                return finish("timed_out", "approval_expired")
+            return Standing("authorize")
+        if each.status == "superseded":
+            return Standing("authorize")
+    return None
+
+
+def _asked_again(operation: Operation) -> bool:
+    """An unanswered question is put again once. One that expired after it was approved is always put again."""
+    return operation.generation > 1 and operation.detail != "approved"
+
+
+def _of_failed(failed: list[Operation], facts: Facts, agent: Agent) -> Standing:
+    for each in failed:
+        if each.error_class == "resource_changed":
+            return Standing("authorize")
+        if each.error_class == "not_permitted":
+            return finish("denied", "permission_revoked")
+        if each.error_class == "key_conflict":
+            return finish("failed", "tool_failed")
+    if facts.run.repairs > agent.definition.max_repairs:
+        return finish("failed", "tool_failed")
+    return next_turn(facts, agent)
+
+
+def _of_done(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+    written = [each for each in facts.operations if each.effect == "write" and each.status == "committed"]
+    if any(each.verified is False for each in written):
+        return finish("failed", "verification_failed")
+    if any(each.verified is None for each in written):
+        return Standing("verify")
+    if not written:
+        return next_turn(facts, agent)
+    expected = expectation()
+    if expected.kind == "effect" and any(expected.admits(each.tool, each.arguments) for each in written):
+        return finish("succeeded", "completed")
+    if expected.kind == "open" and agent.decider is None:
+        return finish("succeeded", "completed")
+    return next_turn(facts, agent)

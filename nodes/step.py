@@ -1,0 +1,92 @@
+"""What all nodes have in common: one step of a run, done under its lease.
+
+A node is entered with whatever a checkpoint held, so nothing in the state is believed but who we are: the thread, and the
+lease of this very invocation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from nodes.agent import Agent, Agents
+from nodes.driver import Driving
+from state.acceptance import Expectation
+from state.errors import GuardRefused, NotAllowed, RunAlreadyTerminal
+from state.run import Lease, effect_of, effects_of
+from store.ledger import Facts, Ledger
+from store.transaction import effect_rows
+from tools.contract import CancelToken
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+State = Mapping[str, Any]
+Update = dict[str, Any]
+
+
+def thread_of(config: Mapping[str, Any]) -> str:
+    """The thread an engine runs us on. Raises NotAllowed without one: such a run could never be resumed."""
+    thread = config.get("configurable", {}).get("thread_id")
+    if not isinstance(thread, str) or not thread:
+        raise NotAllowed(
+            'Give the run a thread: config={"configurable": {"thread_id": ...}}; stateless runs are refused.'
+        )
+    return thread
+
+
+class Step(ABC):
+    """Base of all nodes. A guard that was refused means "read again": the run goes back to `admit`."""
+
+    name: ClassVar[str]
+
+    def __init__(self, driving: Driving, agents: Agents) -> None:
+        self.driving = driving
+        self.agents = agents
+        self.ledger: Ledger = driving.ledger
+
+    def run(self, state: State, config: RunnableConfig) -> Update:
+        """One step. Raises RunBusy, LeaseLost."""
+        thread = thread_of(config)
+        if state.get("session_id") not in (None, thread):
+            raise NotAllowed(
+                f"This state belongs to thread {state.get('session_id')}, not to {thread}: a copy never acts."
+            )
+        try:
+            lease = self._lease(state, thread)
+            with self.driving.inside(lease) as token:
+                update = self.act(state, lease, token)
+        except (GuardRefused, RunAlreadyTerminal):
+            return {"step": self.name, "outcome": "reread", "run_id": thread, "session_id": thread}
+        return {"step": self.name, "lease": {"fence": lease.fence, "nonce": lease.nonce}, **update}
+
+    def _lease(self, state: State, run_id: str) -> Lease:
+        """This invocation's lease, claimed now if there is none. Whether it still holds, each guard decides."""
+        held = state.get("lease")
+        if held:
+            return Lease(run_id, int(held["fence"]), str(held["nonce"]))
+        return self.driving.claim(run_id)
+
+    @abstractmethod
+    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        """The node's own work; answers `outcome` and what the display mirror should show."""
+
+    # --- what several nodes ask ---------------------------------------------------------------------------
+
+    def agent_of(self, facts: Facts) -> Agent | None:
+        return self.agents.running(facts.run.agent_id, facts.run.agent_version)
+
+    def expectation(self, facts: Facts) -> Expectation:
+        """Acceptance, worked out from what the run really read."""
+        agent = self.agents.get(facts.run.agent_id)
+        return agent.rules.expectation(
+            self.ledger.task_input(facts.run), self.ledger.sources(facts.run.run_id)
+        )
+
+    def mirror(self, run_id: str) -> Update:
+        """The display mirror: status, reason and effect as the ledger has them."""
+        run = self.ledger.run(run_id)
+        with self.ledger.database.read() as connection:
+            effects = effects_of(list(effect_rows(connection, self.ledger.tenant, run_id)))
+        return {"status": run.status, "reason": run.reason, "effect": effect_of(effects)}

@@ -1,0 +1,79 @@
+"""The node that believes nothing: it reads an effect back through a reader that is not the writer.
+
+Field by field it must agree with what was approved, and with the acceptance criteria worked out from the recorded sources.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from nodes.standing import standing
+from nodes.step import State, Step, Update
+from state.acceptance import Expectation
+from state.digest import Json
+from state.errors import ToolError
+from state.operation import Operation
+from state.run import Lease
+from store import operations
+from tools.contract import CancelToken, WriteTool
+
+READ_BACKS = 3
+
+
+class Verify(Step):
+    """Records `verified` for every committed write of the turn."""
+
+    name = "verify"
+
+    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        del state, token
+        facts = self.ledger.facts(lease.run_id)
+        tools = self.agents.tools(facts.run.agent_id)
+        expected = self.expectation(facts)
+        open_ = [
+            each
+            for each in facts.operations
+            if each.effect == "write" and each.status == "committed" and each.verified is None
+        ]
+        judged = [
+            (each, self._differences(each, cast(WriteTool, tools[each.tool]), expected)) for each in open_
+        ]
+        if judged:
+            with self.ledger.settling(lease) as tx:
+                for each, wrong in judged:
+                    operations.set_verified(tx, each.operation_id, not wrong)
+                    named = {"operation_id": each.operation_id, "object_id": each.object_id}
+                    if wrong:
+                        tx.event("verification.failed", {**named, "fields": wrong})
+                    else:
+                        tx.event("verification.passed", named)
+                if not any(wrong for _, wrong in judged):
+                    tx.set(repairs=0)
+        facts = self.ledger.facts(lease.run_id)
+        where = standing(facts, self.agent_of(facts), self.ledger.clock.now(), lambda: expected)
+        return {"outcome": where.step if where.step in {"finish", "decide"} else "reread"}
+
+    def _differences(self, operation: Operation, tool: WriteTool, expected: Expectation) -> list[str]:
+        """Names of the fields that do not hold; an object that cannot be read back has not been shown to exist."""
+        found = self._read_back(operation, tool)
+        if found is None:
+            return ["(not found)"]
+        wrong = sorted(name for name, value in operation.arguments.items() if found.get(name) != value)
+        if (
+            expected.kind == "effect"
+            and expected.effect is not None
+            and expected.effect.tool == operation.tool
+        ):
+            wrong += [name for name in expected.differences(found) if name not in wrong]
+        elif expected.kind != "open":
+            wrong.append("(not called for by the sources)")
+        return wrong
+
+    @staticmethod
+    def _read_back(operation: Operation, tool: WriteTool) -> Json | None:
+        for _ in range(READ_BACKS):
+            try:
+                return tool.read_back(operation.object_id or "")
+            except ToolError:
+                continue
+        return None

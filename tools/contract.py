@@ -1,0 +1,155 @@
+"""The tool contract: what a tool must say about itself, so that Remit can hold its promises for it.
+
+A tool is a class. A `ReadTool` looks at something; a `WriteTool` has an effect, and then says who it is to the world: its
+operation key, the resource it touches, how to look an outcome up, and how to read back what it did.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict
+
+from state.digest import Json
+from state.errors import InputInvalid
+
+_NAME = re.compile(r"^[a-z][a-z0-9_]{0,63}$")
+
+
+class Arguments(BaseModel):
+    """Base of all argument schemas: strict types, unknown fields refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, str_max_length=20_000)
+
+
+class CancelToken:
+    """Tripped by cancel, deadline, loss of the lease and drain. Long calls look at it."""
+
+    def __init__(self) -> None:
+        self._why: str | None = None
+
+    def trip(self, why: str) -> None:
+        self._why = self._why or why
+
+    @property
+    def tripped(self) -> str | None:
+        """Why the call should stop, or None."""
+        return self._why
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool, as trusted code makes it. `task` is the run's recorded input."""
+
+    run_id: str
+    operation_id: str
+    key: str
+    digest: str
+    arguments: Json
+    principal: str
+    resource: str | None = None
+    resource_version: int | None = None
+    task: Json = field(default_factory=dict[str, Any])
+    token: CancelToken = field(default_factory=CancelToken)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that an effect has happened: the target's id for what it made, and the digest it was made with."""
+
+    object_id: str
+    digest: str
+
+
+class Tool(ABC):
+    """Common to all tools. `name@version` is how an agent's definition names it."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    description: ClassVar[str]
+    effect: ClassVar[Literal["read", "write"]]
+    arguments: ClassVar[type[Arguments]]
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}@{self.version}"
+
+    def schema(self) -> Json:
+        """JSON Schema of the arguments."""
+        return self.arguments.model_json_schema()
+
+    def check(self) -> None:
+        """Refuse a tool that is described wrongly, when it is registered. Raises InputInvalid."""
+        if not _NAME.match(self.name):
+            raise InputInvalid(f"Tool name {self.name!r}: use lower-case letters, digits and '_'.")
+        if self.arguments.model_config.get("extra") != "forbid" or not self.arguments.model_config.get(
+            "strict"
+        ):
+            raise InputInvalid(f"Tool {self.name}: derive its arguments from tools.contract.Arguments.")
+
+
+class ReadTool(Tool):
+    """Looks at something. It may be called again at any time, and what it gave is recorded."""
+
+    effect = "read"
+
+    @abstractmethod
+    def read(self, call: Call) -> Json:
+        """JSON-plain result, bounded in size. Raises ToolError."""
+
+
+class WriteTool(Tool):
+    """Has an effect. Whatever it declares here is what Remit can promise for it.
+
+    `dedups_by_key` says that the target itself makes at most one object per key, for ever; `lookup_is_authoritative`
+    that "not found" from `lookup` means "has not happened".
+    """
+
+    effect = "write"
+    needs_approval: ClassVar[bool] = True
+    dedups_by_key: ClassVar[bool] = False
+    lookup_is_authoritative: ClassVar[bool] = False
+
+    def operation_key(self, arguments: Json) -> str | None:
+        """The business effect that the arguments name, or None for a key from run, turn and index."""
+        del arguments
+        return None
+
+    def resource(self, arguments: Json) -> str | None:
+        """The versioned resource that is touched, or None."""
+        del arguments
+        return None
+
+    def resource_version(self, resource: str) -> int | None:
+        """The version of a resource now, or None where the target has none."""
+        del resource
+        return None
+
+    @abstractmethod
+    def permitted(self, principal: str, resource: str | None) -> str | None:
+        """The live grant at the target under which the principal may do this, by name, or None."""
+
+    @abstractmethod
+    def preview(self, arguments: Json) -> Json:
+        """What an approver is shown beside the arguments: for a change, the difference."""
+
+    @abstractmethod
+    def act(self, call: Call) -> Receipt:
+        """Do it. Raises ToolError; `unknown_outcome` for anything after which the effect may have happened."""
+
+    @abstractmethod
+    def lookup(self, call: Call) -> Receipt | None:
+        """What has happened under the call's key, or None. Raises ToolError if that cannot be found out now."""
+
+    @abstractmethod
+    def read_back(self, object_id: str) -> Json | None:
+        """The object's fields as an independent reader sees them, or None if it is not there. Raises ToolError."""
+
+
+def business_key(kind: str, *parts: str) -> str:
+    """`kind:part:part`, each part escaped so that no two lists of parts give the same key."""
+    return ":".join([kind, *[quote(part, safe=" /@+,;=()'!*~") for part in parts]])
