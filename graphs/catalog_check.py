@@ -6,7 +6,7 @@ from typing import Any, Required
 
 from typing_extensions import TypedDict
 
-from graphs.wiring import Settings, parts
+from graphs.wiring import Settings
 from nodes.agent import Agent
 from nodes.deciders.decider import Decider
 from nodes.deciders.rules import RuleDecider
@@ -33,15 +33,13 @@ DEFINITION = AgentDefinition(
 )
 
 
-def agent(
-    settings: Settings, decider: Decider | None = None, definition: AgentDefinition = DEFINITION
-) -> Agent:
+def agent(settings: Settings, decider: Decider | None = None, definition: AgentDefinition = DEFINITION) -> Agent:
     """The agent; another decider may propose, and is held to the same rules."""
     return Agent(definition, Task, CatalogRules(settings.materials_root), decider or RuleDecider())
 
 
-def graph() -> Any:
+async def graph() -> Any:
     """The graph as a server loads it: from the environment, without a checkpointer of its own."""
-    from graphs.governed import open_graph
+    from graphs.serving import served
 
-    return open_graph(parts(), None, AGENT_ID)
+    return await served(AGENT_ID)

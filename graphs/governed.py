@@ -2,12 +2,18 @@
 
 An answer never reaches the graph: it is taken out of `Command(resume=...)`, recorded in the ledger for the actor whom
 trusted code knows, and the run then goes on by the resume rule, with a new and empty input.
+
+One path has one door. Called from Python, the door is here. Under a server it is the server's authorisation hook,
+which knows who is calling: there, this one is shut, and an answer that comes by without having been recorded only asks
+the question again.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any, cast
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from contextlib import aclosing, closing
+from typing import Any, Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
@@ -17,42 +23,76 @@ from graphs.run_graph import build_graph
 from graphs.wiring import Parts
 from nodes.driver import Driving
 from nodes.step import thread_of
+from state.run import Lease
 
 MAX_STEPS = 100_000  # the turns budget ends a run; this only has to be out of its way
+
+Door = Literal["here", "elsewhere"]
+_NO_MORE = object()
 
 
 class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph that records answers before it runs, and lets go of its lease whatever happens."""
 
-    def __init__(self, *, parts: Parts, driving: Driving, **compiled: Any) -> None:
+    def __init__(self, *, parts: Parts, driving: Driving, door: Door, **compiled: Any) -> None:
         super().__init__(**compiled)
         self.parts = parts
         self.driving = driving
+        self.door: Door = door
 
     def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Any]:
         """As LangGraph's. Raises RunNotFound and RunAlreadyTerminal for an answer to no open run."""
         entry = self._entry(input, config or {}, lambda: self.get_state(config).interrupts)
-        with self.driving.invocation():
-            yield from super().stream(entry, _bounded(config), **options)
+        chunks = cast(Generator[Any], super().stream(entry, _bounded(config), **options))
+        held: list[Lease] = []
+        try:
+            with closing(chunks):
+                while True:
+                    with self.driving.noting(held):
+                        chunk = next(chunks, _NO_MORE)
+                    if chunk is _NO_MORE:
+                        return
+                    yield chunk
+        finally:
+            self.driving.release(held)
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
-        """As `stream`; the ledger is asked in a thread."""
-        import asyncio
+        """As `stream`; the ledger is only asked in threads.
 
+        A server may take each chunk in a task, and so a context, of its own: what is claimed is noted chunk by chunk.
+        """
         shown: Sequence[Any] = ()
-        if isinstance(input, Command):
+        if self.door == "here" and _is_answer(input):
             shown = (await self.aget_state(config)).interrupts
         entry = await asyncio.to_thread(self._entry, input, config or {}, lambda: shown)
-        with self.driving.invocation():
-            async for chunk in super().astream(entry, _bounded(config), **options):
-                yield chunk
+        chunks = cast(AsyncGenerator[Any], super().astream(entry, _bounded(config), **options))
+        held: list[Lease] = []
+        try:
+            async with aclosing(chunks):
+                while True:
+                    with self.driving.noting(held):
+                        chunk = await anext(chunks, _NO_MORE)
+                    if chunk is _NO_MORE:
+                        return
+                    yield chunk
+        finally:
+            await asyncio.to_thread(self.driving.release, held)
 
     def _entry(self, given: Any, config: Any, shown: Any) -> Any:
-        if not isinstance(given, Command) or given.goto or given.update:
-            return given  # neither goto nor update can do anything: every node asks the journal
-        actor = self.parts.identity.actor()
-        self.parts.answers.record(actor, thread_of(config), cast(Any, given).resume, shown)
+        if not _is_answer(given):
+            return given
+        if self.door == "here":
+            actor = self.parts.identity.actor()
+            self.parts.answers.record(actor, thread_of(config), given.resume, shown)
         return {}
+
+
+def _is_answer(given: Any) -> bool:
+    """Also an answer of None. `goto` and `update` alone are none, and can do nothing: every node asks the journal."""
+    if not isinstance(given, Command):
+        return False
+    command = cast(Any, given)
+    return command.resume is not None or not (command.goto or command.update)
 
 
 def _bounded(config: Any) -> Any:
@@ -60,9 +100,13 @@ def _bounded(config: Any) -> Any:
 
 
 def open_graph(
-    parts: Parts, saver: BaseCheckpointSaver[Any] | None, agent_id: str, engine: str = "langgraph"
+    parts: Parts,
+    saver: BaseCheckpointSaver[Any] | None,
+    agent_id: str,
+    engine: str = "langgraph",
+    door: Door = "here",
 ) -> GovernedGraph:
     """The graph of one agent, compiled with this checkpointer (None under a server, which brings its own)."""
     driving = parts.driving(engine)
     compiled = build_graph(parts, driving, agent_id).compile(checkpointer=saver, name=agent_id)
-    return GovernedGraph(parts=parts, driving=driving, **compiled.__dict__)
+    return GovernedGraph(parts=parts, driving=driving, door=door, **compiled.__dict__)

@@ -6,7 +6,6 @@ from typing import Any, NotRequired, Required
 
 from typing_extensions import TypedDict
 
-from graphs.wiring import parts
 from nodes.agent import Agent
 from state.agent import AgentDefinition
 from tools.catalog_rules import TicketRules
@@ -37,8 +36,8 @@ def agent() -> Agent:
     return Agent(DEFINITION, Task, TicketRules())
 
 
-def graph() -> Any:
+async def graph() -> Any:
     """The graph as a server loads it: from the environment, without a checkpointer of its own."""
-    from graphs.governed import open_graph
+    from graphs.serving import served
 
-    return open_graph(parts(), None, AGENT_ID)
+    return await served(AGENT_ID)

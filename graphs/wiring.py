@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import getpass
 import os
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from state.errors import InputInvalid
 from store import audit
 from store.business import BusinessStore
 from store.database import Database
-from store.ledger import Ledger
+from store.ledger import REMIT, Ledger
 from tools.business_objects import CreateNote, CreateTicket
 from tools.contract import Tool
 from tools.materials import ReadNotice, ReadRecord
@@ -160,15 +161,24 @@ def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
                     connection,
                     ledger.tenant,
                     now,
-                    Actor("remit", via="remit"),
+                    REMIT,
                     "grant.give",
                     f"subject:{local.subject}",
-                    action,
+                    "given",
                     rule="first opening of an empty data directory",
+                    detail={"action": action, "resource": "*"},
                 )
 
 
-@functools.cache
+_opening = threading.Lock()
+
+
 def parts() -> Parts:
-    """The parts of this process, from the environment, opened when first needed."""
+    """The parts of this process, from the environment, opened when first needed; once, however many threads ask."""
+    with _opening:
+        return _parts()
+
+
+@functools.cache
+def _parts() -> Parts:
     return open_parts(settings_from_environment())

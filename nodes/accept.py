@@ -54,22 +54,16 @@ class Accept:
 
     def _check_start(self, actor: Actor, agent_id: str) -> None:
         ledger = self._ledger
-        with ledger.database.write() as connection:
+        with ledger.database.read() as connection:
             ruling = self._policy.may_start(connection, ledger.tenant, actor.subject, agent_id)
-            if not ruling.allowed:
-                now = ledger.clock.now()
-                audit.append(
-                    connection,
-                    ledger.tenant,
-                    now,
-                    actor,
-                    "run.start",
-                    f"agent:{agent_id}",
-                    "denied",
-                    rule=ruling.rule,
-                )
-        if not ruling.allowed:
-            raise NotAllowed(
-                f"{actor.subject} may not start {agent_id}. Somebody who may can say:"
-                f" remit grants give {actor.subject} start {agent_id}"
+        if ruling.allowed:
+            return
+        with ledger.database.write() as connection:
+            now = ledger.clock.now()
+            audit.append(
+                connection, ledger.tenant, now, actor, "run.start", f"agent:{agent_id}", "denied", rule=ruling.rule
             )
+        raise NotAllowed(
+            f"{actor.subject} may not start {agent_id}. Somebody who may can say:"
+            f" remit grants give {actor.subject} start {agent_id}"
+        )

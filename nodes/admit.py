@@ -14,7 +14,7 @@ from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.identity import Identity
 from nodes.standing import Standing, standing
-from nodes.step import State, Step, Update, thread_of
+from nodes.step import State, Step, Update, belongs, thread_of
 from state.errors import AgentNotFound, InputInvalid, NotAllowed, RunAlreadyTerminal, RunNotFound
 from state.run import STATE_VERSION, Lease
 from store.ledger import Facts
@@ -39,10 +39,6 @@ class Admit(Step):
 
     def run(self, state: State, config: RunnableConfig) -> Update:
         thread = thread_of(config)
-        if state.get("session_id") not in (None, thread):
-            raise NotAllowed(
-                f"This state belongs to thread {state.get('session_id')}, not to {thread}: a copy never acts."
-            )
         try:
             known = self.ledger.run(thread)
         except RunNotFound:
@@ -57,6 +53,10 @@ class Admit(Step):
             return self.act(state, lease, token)
 
     def _open(self, thread: str, state: State) -> Update:
+        if not belongs(state, thread):
+            raise NotAllowed(
+                f"This state belongs to thread {state.get('session_id')}, not to {thread}: a copy never acts."
+            )
         if self._agent_id is None:
             raise RunNotFound(thread)
         try:
@@ -84,18 +84,14 @@ class Admit(Step):
     def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
         del state, token
         facts = self.ledger.facts(lease.run_id)
-        where = standing(
-            facts, self.agent_of(facts), self.ledger.clock.now(), lambda: self.expectation(facts)
-        )
+        where = standing(facts, self.agent_of(facts), self.ledger.clock.now(), lambda: self.expectation(facts))
         if where.step == "ended":
             return self._ended(lease.run_id)
         if where.reason == "reconciliation":  # whoever comes back tries the lookup again
             where = Standing("execute_tool")
         return self._goes_on(lease.run_id, lease, where, facts.run.turn, facts)
 
-    def _goes_on(
-        self, run_id: str, lease: Lease, where: Standing, turn: int, facts: Facts | None = None
-    ) -> Update:
+    def _goes_on(self, run_id: str, lease: Lease, where: Standing, turn: int, facts: Facts | None = None) -> Update:
         return {
             "step": self.name,
             "outcome": where.step,

@@ -28,9 +28,7 @@ class Agent:
 
     def __post_init__(self) -> None:
         if (self.decider is None) != (self.definition.decider is None):
-            raise InputInvalid(
-                f"Agent {self.definition.agent_id}: give a decider where the definition names one."
-            )
+            raise InputInvalid(f"Agent {self.definition.agent_id}: give a decider where the definition names one.")
 
 
 class Agents:
@@ -50,9 +48,7 @@ class Agents:
     def get(self, agent_id: str) -> Agent:
         """Raises AgentNotFound."""
         if agent_id not in self._agents:
-            raise AgentNotFound(
-                f"There is no agent {agent_id!r}; there are {', '.join(sorted(self._agents))}."
-            )
+            raise AgentNotFound(f"There is no agent {agent_id!r}; there are {', '.join(sorted(self._agents))}.")
         return self._agents[agent_id]
 
     def running(self, agent_id: str, version_id: str) -> Agent | None:

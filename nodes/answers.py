@@ -70,9 +70,7 @@ class Answers:
         run = self._ledger.run(run_id)
         if run.ended:
             self._audit_refusal(actor, run_id, f"the run has ended ({run.status})")
-            raise RunAlreadyTerminal(
-                f"Run {run_id} has ended ({run.status}, {run.reason}); no answer changes it."
-            )
+            raise RunAlreadyTerminal(f"Run {run_id} has ended ({run.status}, {run.reason}); no answer changes it.")
         facts = self._ledger.facts(run_id)
         pending = approvals.open_among(facts.approvals.values())
         try:
@@ -120,13 +118,9 @@ class Answers:
         self._check(tx, actor, answer, approval, facts)
         operation = next(each for each in facts.operations if each.operation_id == approval.operation_id)
         successor = self._edited(facts, approval, operation, answer) if answer.type == "edit" else None
-        decision = Decision(
-            actor.subject, answer.type, answer.message, answer.digest or approval.digest, tx.now
-        )
+        decision = Decision(actor.subject, answer.type, answer.message, answer.digest or approval.digest, tx.now)
         if not approvals.decide(tx, approval, decision):
-            raise ApprovalAlreadyDecided(
-                f"{actor.subject} has answered approval {approval.approval_id} before."
-            )
+            raise ApprovalAlreadyDecided(f"{actor.subject} has answered approval {approval.approval_id} before.")
         tx.event(
             "approval.decided",
             {"approval_id": approval.approval_id, "answer": answer.type, "digest": approval.digest},
@@ -148,9 +142,7 @@ class Answers:
             write_down(tx, planned, preview, self._agents.get(facts.run.agent_id).definition)
         self._wake(tx)
 
-    def _check(
-        self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts
-    ) -> None:
+    def _check(self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts) -> None:
         if facts.run.ended:
             raise RunAlreadyTerminal(f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it.")
         ruling = self._policy.may_approve(tx.connection, tx.tenant, actor.subject, approval.tool)
@@ -163,9 +155,7 @@ class Answers:
         if approval.status != "pending":
             stands = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
             words = ", ".join(f"{each.answer} by {each.approver}" for each in stands) or approval.status
-            raise ApprovalAlreadyDecided(
-                f"Approval {approval.approval_id} is {approval.status} already: {words}."
-            )
+            raise ApprovalAlreadyDecided(f"Approval {approval.approval_id} is {approval.status} already: {words}.")
         if approval.expires_at <= tx.now:
             raise ApprovalExpired(f"Approval {approval.approval_id} has expired; it will be asked again.")
         if answer.digest is not None and answer.digest != approval.digest:
@@ -199,9 +189,7 @@ class Answers:
         expected = agent.rules.expectation(self._ledger.task_input(facts.run), sources)
         if not expected.admits(tool.name, arguments):
             wrong = ", ".join(expected.differences(arguments))
-            raise InputInvalid(
-                f"The edit is not taken: {wrong} would differ from what the recorded sources say."
-            )
+            raise InputInvalid(f"The edit is not taken: {wrong} would differ from what the recorded sources say.")
         checked = Checked(tool, arguments)
         planned = authorized_plan(
             facts.run.run_id,
@@ -222,9 +210,7 @@ class Answers:
     def _wake(self, tx: RunTransaction) -> None:
         """An answer queues the run, once no question of it is open any more."""
         facts = self._ledger.facts_in(tx.connection, tx.run_id)
-        if tx.run["status"] != "waiting" or any(
-            each.status == "awaiting_approval" for each in facts.operations
-        ):
+        if tx.run["status"] != "waiting" or any(each.status == "awaiting_approval" for each in facts.operations):
             return
         tx.move("queued")
         tx.event("run.queued")

@@ -72,9 +72,7 @@ class Authorize(Validate):
         changed = operation.status == "failed" and operation.error_class == "resource_changed"
         return changed or operation.status in {"expired", "superseded"}
 
-    def _plan(
-        self, facts: Facts, index: int, generation: int, checked: Checked, source: str
-    ) -> tuple[Planned, Json]:
+    def _plan(self, facts: Facts, index: int, generation: int, checked: Checked, source: str) -> tuple[Planned, Json]:
         assert facts.turn is not None
         run = facts.run
         planned = authorized_plan(
@@ -101,9 +99,7 @@ def preview_of(checked: Checked, proposal: Json, index: int) -> Json:
     return {**checked.tool.preview(checked.arguments), "cites": cites}
 
 
-def write_down(
-    tx: RunTransaction, planned: Planned, preview: Json, definition: AgentDefinition
-) -> str | None:
+def write_down(tx: RunTransaction, planned: Planned, preview: Json, definition: AgentDefinition) -> str | None:
     """One operation with its question, if it needs one; the approval's id. Writing it twice changes nothing."""
     if not operations.insert(tx, planned):
         return None

@@ -70,8 +70,6 @@ class Controls:
         look(self._ledger, run_id)
         with self._ledger.control(run_id, actor) as tx:
             if tx.run["status"] in TERMINAL:
-                raise RunAlreadyTerminal(
-                    f"Run {run_id} has ended ({tx.run['status']}); nothing changes an end."
-                )
+                raise RunAlreadyTerminal(f"Run {run_id} has ended ({tx.run['status']}); nothing changes an end.")
             yield tx
             audit.append(tx.connection, tx.tenant, tx.now, actor, action, f"run:{run_id}", tx.run["status"])

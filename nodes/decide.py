@@ -72,9 +72,7 @@ class Decide(Step):
             results = operations.results_from(connection, self.ledger.tenant, run.run_id, 1)
             turns = runs.turns_from(connection, self.ledger.tenant, run.run_id, 1)
         outcomes = [
-            Outcome(
-                each.turn, each.tool, each.arguments, each.status, each.detail, results.get(each.operation_id)
-            )
+            Outcome(each.turn, each.tool, each.arguments, each.status, each.detail, results.get(each.operation_id))
             for each in done
         ]
         told = [turn.refusal for turn in turns if turn.refusal is not None]

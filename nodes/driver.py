@@ -80,13 +80,25 @@ class Driving:
     def invocation(self) -> Generator[None]:
         """Around one drive of a run: whatever it claimed and did not give back is released, also after an error."""
         held: list[Lease] = []
-        _claimed.set(held)
+        try:
+            with self.noting(held):
+                yield
+        finally:
+            self.release(held)
+
+    @contextmanager
+    def noting(self, held: list[Lease]) -> Generator[None]:
+        """While this block runs, what is claimed in its context is also written down in `held`."""
+        before = _claimed.set(held)
         try:
             yield
         finally:
-            _claimed.set(None)
-            for lease in held:
-                self._release(lease)
+            _claimed.reset(before)
+
+    def release(self, held: list[Lease]) -> None:
+        """Give back what is still held of these."""
+        for lease in held:
+            self._release(lease)
 
     def _release(self, lease: Lease) -> None:
         try:

@@ -26,9 +26,7 @@ def look(ledger: Ledger, run_id: str) -> None:
     """Make the moves that are due on a run that nobody drives. Raises RunNotFound."""
     run = ledger.run(run_id)
     now = ledger.clock.now()
-    due = (run.deadline is not None and run.deadline <= now) or (
-        run.wake_at is not None and run.wake_at <= now
-    )
+    due = (run.deadline is not None and run.deadline <= now) or (run.wake_at is not None and run.wake_at <= now)
     if run.status not in {"waiting", "paused", "queued"} or not due:
         return
     with ledger.control(run_id, REMIT) as tx:

@@ -54,8 +54,7 @@ class ExecuteTool(Validate):
             return {"outcome": "no_budget"}
         turn, source = facts.turn.turn, facts.turn.source
         planned = [
-            plan(lease.run_id, turn, index, 1, each, source, None, "planned")
-            for index, each in enumerate(judged)
+            plan(lease.run_id, turn, index, 1, each, source, None, "planned") for index, each in enumerate(judged)
         ]
         outcomes = self._read_all(judged, planned, facts, token)
         failed = any(each.error_class is not None for each in outcomes)

@@ -135,9 +135,7 @@ class Approve(_Pause):
         return min([*times, *([facts.run.deadline] if facts.run.deadline else [])], default=None)
 
     def _payload(self, facts: Facts) -> dict[str, Any]:
-        return {
-            "approvals": [each.approval_id for each in facts.approvals.values() if each.status == "pending"]
-        }
+        return {"approvals": [each.approval_id for each in facts.approvals.values() if each.status == "pending"]}
 
 
 class Wait(_Pause):

@@ -29,9 +29,7 @@ def result_of(
     """`{summary, complete, done[], undone[]}` and, for an end that is no success, `{class, code, detail, advice}`."""
     done = [f"{each['tool']} {each['object_id']}" for each in effects["committed"]]
     undone = [
-        f"{each.tool}: {each.status}"
-        for each in facts.operations
-        if each.status not in {"committed", "superseded"}
+        f"{each.tool}: {each.status}" for each in facts.operations if each.status not in {"committed", "superseded"}
     ]
     said = _SAID.get(reason, f"The run ended as {status}: {reason}.").format(
         done=", ".join(done) or "nothing", why=explanation

@@ -87,9 +87,7 @@ def _exactly_shown(shown: Callable[[], Sequence[Any]], pending: Sequence[Approva
     ]
     by_id = {(each.approval_id, each.digest): each for each in pending}
     if not asked or set(asked) != set(by_id):
-        raise BadAnswer(
-            "The answer names no approval, and what was shown is not what is asked now: look again."
-        )
+        raise BadAnswer("The answer names no approval, and what was shown is not what is asked now: look again.")
     return [by_id[key] for key in asked]
 
 
@@ -108,9 +106,7 @@ def _object(value: Any) -> Json:
 def _own(given: Json) -> Answer:
     unknown = set(given) - _OWN_FIELDS
     if unknown:
-        raise BadAnswer(
-            f"A decision has no field {', '.join(sorted(unknown))}; who decides is not for it to say."
-        )
+        raise BadAnswer(f"A decision has no field {', '.join(sorted(unknown))}; who decides is not for it to say.")
     approval_id, digest = given.get("approval_id"), given.get("digest")
     if not isinstance(approval_id, str) or not isinstance(digest, str):
         raise BadAnswer("Every decision needs `approval_id` and the `digest` that was seen.")
@@ -129,9 +125,7 @@ def _own(given: Json) -> Answer:
 def _hitl(given: Json, approval: Approval) -> Answer:
     unknown = set(given) - _HITL_FIELDS
     if unknown:
-        raise BadAnswer(
-            f"A decision has no field {', '.join(sorted(unknown))}; who decides is not for it to say."
-        )
+        raise BadAnswer(f"A decision has no field {', '.join(sorted(unknown))}; who decides is not for it to say.")
     kind = given.get("type")
     if kind not in {"approve", "reject", "edit"}:
         raise BadAnswer("`type` is approve, reject or edit.")

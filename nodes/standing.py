@@ -122,7 +122,7 @@ def confirmed(claim: object, expected: Expectation) -> Standing | None:
 def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
     operations = facts.operations
     if any(each.status == "awaiting_approval" for each in operations):
-        return Standing("approve")
+        return _with_room(facts, "approve", {})
     refused = _of_refused(operations, agent)
     if refused is not None:
         return refused
@@ -131,16 +131,16 @@ def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expecta
     if any(each.status == "unknown" for each in operations):
         return Standing("wait", "waiting", "reconciliation")
     if any(each.status in {"planned", "approved"} for each in operations):
-        return _room_to_act(facts)
+        return _with_room(facts, "execute_tool", {"tool_calls": 1})
     failed = [each for each in operations if each.status == "failed"]
     if failed:
         return _of_failed(failed, facts, agent)
     return _of_done(facts, agent, expectation)
 
 
-def _room_to_act(facts: Facts) -> Standing:
-    missing = shortfall(facts.run.limits, facts.run.used, {"tool_calls": 1})
-    return Standing("execute_tool") if missing is None else finish("budget_exceeded", missing)
+def _with_room(facts: Facts, step: str, wanted: dict[str, int]) -> Standing:
+    missing = shortfall(facts.run.limits, facts.run.used, wanted)
+    return Standing(step) if missing is None else finish("budget_exceeded", missing)
 
 
 def _of_refused(operations: list[Operation], agent: Agent) -> Standing | None:

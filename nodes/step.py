@@ -36,6 +36,11 @@ def thread_of(config: Mapping[str, Any]) -> str:
     return thread
 
 
+def belongs(state: State, thread: str) -> bool:
+    """Was this state written on this thread? Else it is a copy, or somebody wrote into it: `admit` asks the journal."""
+    return state.get("session_id") in (None, thread)
+
+
 class Step(ABC):
     """Base of all nodes. A guard that was refused means "read again": the run goes back to `admit`."""
 
@@ -49,10 +54,8 @@ class Step(ABC):
     def run(self, state: State, config: RunnableConfig) -> Update:
         """One step. Raises RunBusy, LeaseLost."""
         thread = thread_of(config)
-        if state.get("session_id") not in (None, thread):
-            raise NotAllowed(
-                f"This state belongs to thread {state.get('session_id')}, not to {thread}: a copy never acts."
-            )
+        if not belongs(state, thread):
+            return {"step": self.name, "outcome": "reread"}
         try:
             lease = self._lease(state, thread)
             with self.driving.inside(lease) as token:
@@ -80,9 +83,7 @@ class Step(ABC):
     def expectation(self, facts: Facts) -> Expectation:
         """Acceptance, worked out from what the run really read."""
         agent = self.agents.get(facts.run.agent_id)
-        return agent.rules.expectation(
-            self.ledger.task_input(facts.run), self.ledger.sources(facts.run.run_id)
-        )
+        return agent.rules.expectation(self.ledger.task_input(facts.run), self.ledger.sources(facts.run.run_id))
 
     def mirror(self, run_id: str) -> Update:
         """The display mirror: status, reason and effect as the ledger has them."""

@@ -15,7 +15,7 @@ from state.errors import ToolError
 from state.operation import Operation
 from state.run import Lease
 from store import operations
-from tools.contract import CancelToken, WriteTool
+from tools.contract import CancelToken, WriteTool, foreign
 
 READ_BACKS = 3
 
@@ -35,9 +35,7 @@ class Verify(Step):
             for each in facts.operations
             if each.effect == "write" and each.status == "committed" and each.verified is None
         ]
-        judged = [
-            (each, self._differences(each, cast(WriteTool, tools[each.tool]), expected)) for each in open_
-        ]
+        judged = [(each, self._differences(each, cast(WriteTool, tools[each.tool]), expected)) for each in open_]
         if judged:
             with self.ledger.settling(lease) as tx:
                 for each, wrong in judged:
@@ -59,11 +57,7 @@ class Verify(Step):
         if found is None:
             return ["(not found)"]
         wrong = sorted(name for name, value in operation.arguments.items() if found.get(name) != value)
-        if (
-            expected.kind == "effect"
-            and expected.effect is not None
-            and expected.effect.tool == operation.tool
-        ):
+        if expected.kind == "effect" and expected.effect is not None and expected.effect.tool == operation.tool:
             wrong += [name for name in expected.differences(found) if name not in wrong]
         elif expected.kind != "open":
             wrong.append("(not called for by the sources)")
@@ -73,7 +67,7 @@ class Verify(Step):
     def _read_back(operation: Operation, tool: WriteTool) -> Json | None:
         for _ in range(READ_BACKS):
             try:
-                return tool.read_back(operation.object_id or "")
+                return foreign(lambda: tool.read_back(operation.object_id or ""), "transient")
             except ToolError:
                 continue
         return None

@@ -10,9 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Measure = Literal[
-    "turns", "model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd", "active_ms"
-]
+Measure = Literal["turns", "model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd", "active_ms"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 # The reason code of a run that ended for want of a measure.

@@ -62,9 +62,7 @@ class ApprovalNotFound(NotFound):
     code = "APPROVAL_NOT_FOUND"
 
     def __init__(self, approval_id: str) -> None:
-        super().__init__(
-            f"There is no approval {approval_id!r}. `remit approvals` lists those that are pending."
-        )
+        super().__init__(f"There is no approval {approval_id!r}. `remit approvals` lists those that are pending.")
 
 
 class AgentNotFound(NotFound):

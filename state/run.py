@@ -29,9 +29,7 @@ Wish = Literal["none", "pause", "cancel", "take_over"]
 REASONS: dict[str, frozenset[str]] = {
     "queued": frozenset(),
     "running": frozenset(),
-    "waiting": frozenset(
-        {"approval", "input", "external", "reconciliation", "migration", "budget", "takeover"}
-    ),
+    "waiting": frozenset({"approval", "input", "external", "reconciliation", "migration", "budget", "takeover"}),
     "paused": frozenset({"user"}),
     "cancelling": frozenset({"user"}),
     "succeeded": frozenset({"completed", "nothing_to_do"}),

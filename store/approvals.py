@@ -25,9 +25,7 @@ _OF_RUN = Statement(
     .order_by(approvals.c.created_at, approvals.c.approval_id)
 )
 _OF_OPERATION = Statement(
-    select(approvals).where(
-        approvals.c.tenant_id == param("tenant"), approvals.c.operation_id == param("operation")
-    )
+    select(approvals).where(approvals.c.tenant_id == param("tenant"), approvals.c.operation_id == param("operation"))
 )
 _PENDING = Statement(
     select(approvals)
@@ -120,10 +118,7 @@ def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
 
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
     rows = connection.all(_DECISIONS, {"tenant": tenant, "approval": approval_id})
-    return [
-        Decision(row["approver"], row["answer"], row["comment"], row["digest_seen"], row["at"])
-        for row in rows
-    ]
+    return [Decision(row["approver"], row["answer"], row["comment"], row["digest_seen"], row["at"]) for row in rows]
 
 
 def open_among(found: Iterable[Approval]) -> list[Approval]:

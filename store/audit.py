@@ -80,9 +80,7 @@ def entries(connection: Connection, tenant: str, after: int, limit: int) -> list
     ]
 
 
-def give(
-    connection: Connection, tenant: str, now: int, by: str, subject: str, action: str, resource: str
-) -> bool:
+def give(connection: Connection, tenant: str, now: int, by: str, subject: str, action: str, resource: str) -> bool:
     """A permission row takes effect at the next check; False if it was there."""
     row = {"subject": subject, "action": action, "resource": resource, "granted_by": by, "granted_at": now}
     return connection.execute(_GIVE, {"tenant_id": tenant, **row}) == 1

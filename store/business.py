@@ -85,9 +85,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 _INSERT = {kind: inserting(table) for kind, table in KINDS.items()}
 _READ = {
-    kind: Statement(
-        select(table).where(table.c.tenant_id == param("tenant"), table.c.object_id == param("object_id"))
-    )
+    kind: Statement(select(table).where(table.c.tenant_id == param("tenant"), table.c.object_id == param("object_id")))
     for kind, table in KINDS.items()
 }
 _LIST = {
@@ -101,9 +99,7 @@ _LIST = {
 }
 _INSERT_EFFECT = inserting(effects)
 _EFFECT = Statement(
-    select(effects).where(
-        effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key")
-    )
+    select(effects).where(effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key"))
 )
 _HELD = Statement(
     select(grants.c.resource).where(
@@ -135,9 +131,7 @@ _VERSION = Statement(
 _RAISE = Statement(
     upsert(resources)
     .values(tenant_id=param("tenant"), resource=param("resource"), version=1)
-    .on_conflict_do_update(
-        index_elements=["tenant_id", "resource"], set_={"version": resources.c.version + 1}
-    )
+    .on_conflict_do_update(index_elements=["tenant_id", "resource"], set_={"version": resources.c.version + 1})
 )
 
 
@@ -275,17 +269,12 @@ class BusinessStore:
         """A grant takes effect at the next write; False if it was there."""
         row = {"subject": subject, "action": action, "resource": resource, "granted_by": by}
         with self.database.write() as connection:
-            return (
-                connection.execute(_GIVE, {"tenant_id": self.tenant, **row, "granted_at": self._clock.now()})
-                == 1
-            )
+            return connection.execute(_GIVE, {"tenant_id": self.tenant, **row, "granted_at": self._clock.now()}) == 1
 
     def revoke(self, subject: str, action: str, resource: str = "*") -> bool:
         """False if there was no such grant."""
         with self.database.write() as connection:
-            return (
-                connection.execute(_REVOKE, self._key(subject=subject, action=action, resource=resource)) == 1
-            )
+            return connection.execute(_REVOKE, self._key(subject=subject, action=action, resource=resource)) == 1
 
     def grants(self) -> list[Json]:
         with self.database.read() as connection:

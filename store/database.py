@@ -150,9 +150,7 @@ def check_version(path: Path, version: str | None, head: str) -> None:
             f"{path} was written by a newer Remit (version {version}, this one knows {head}). Install that version again;"
             " nothing was changed."
         )
-    raise DatabaseTooOld(
-        f"{path} has version {version or 'none'}, this Remit needs {head}: run `remit db upgrade`."
-    )
+    raise DatabaseTooOld(f"{path} has version {version or 'none'}, this Remit needs {head}: run `remit db upgrade`.")
 
 
 def _open(path: Path, synchronous: str) -> sqlite3.Connection:

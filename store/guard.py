@@ -103,9 +103,7 @@ def _why(row: Row | None, lease: Lease) -> LeaseLost | GuardRefused | RunNotFoun
         return RunNotFound(lease.run_id)
     if row["fence"] != lease.fence or (row["nonce"] != lease.nonce and row["status"] in DRIVABLE):
         return LeaseLost(f"Another driver took over run {lease.run_id}; this one must not write.")
-    return GuardRefused(
-        f"Run {lease.run_id} is {row['status']}, wish {row['desired_action']}: read it again."
-    )
+    return GuardRefused(f"Run {lease.run_id} is {row['status']}, wish {row['desired_action']}: read it again.")
 
 
 Guard = Callable[[Connection, str, Lease, int], dict[str, Any]]

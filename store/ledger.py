@@ -183,9 +183,7 @@ class Ledger:
         recorded = runs.turns_from(connection, self.tenant, run_id, run.turn)
         planned = operations.of_turn(connection, self.tenant, run_id, run.turn)
         asked = approvals.of_run(connection, self.tenant, run_id) if planned else []
-        return Facts(
-            run, recorded[-1] if recorded else None, planned, {each.operation_id: each for each in asked}
-        )
+        return Facts(run, recorded[-1] if recorded else None, planned, {each.operation_id: each for each in asked})
 
     def sources(self, run_id: str) -> list[Source]:
         with self.database.read() as connection:

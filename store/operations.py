@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, func, select, update
+from sqlalchemy import and_, func, null, select, update
 
 from state.digest import Json
 from state.errors import OperationMismatch
@@ -54,9 +54,7 @@ _VERIFY = Statement(
     .values(verified=param("agrees"), updated_at=param("now"))
 )
 _EFFECT = Statement(
-    select(effects).where(
-        effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key")
-    )
+    select(effects).where(effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key"))
 )
 _RECLAIM = Statement(
     update(effects)
@@ -72,7 +70,7 @@ _RECLAIM = Statement(
         run_id=param("run"),
         fence=param("fence_held"),
         claimed_at=param("now"),
-        settled_at=None,
+        settled_at=null(),
     )
 )
 _SETTLE_EFFECT = Statement(
@@ -202,9 +200,7 @@ def move(
         new_object_id=object_id,
     )
     if tx.connection.execute(_MOVE, values) != 1:
-        raise OperationMismatch(
-            f"Operation {operation.operation_id} is no longer {operation.status}; read it again."
-        )
+        raise OperationMismatch(f"Operation {operation.operation_id} is no longer {operation.status}; read it again.")
 
 
 def set_verified(tx: RunTransaction, operation_id: str, agrees: bool) -> None:

@@ -126,9 +126,7 @@ runs = Table(
     _text("failure", null=True),
     PrimaryKeyConstraint("tenant_id", "run_id"),
     ForeignKeyConstraint(["tenant_id", "task_id"], ["tasks.tenant_id", "tasks.task_id"]),
-    ForeignKeyConstraint(
-        ["tenant_id", "agent_version"], ["agent_versions.tenant_id", "agent_versions.version_id"]
-    ),
+    ForeignKeyConstraint(["tenant_id", "agent_version"], ["agent_versions.tenant_id", "agent_versions.version_id"]),
     _one_of("desired_action", ["none", "pause", "cancel", "take_over"]),
     _reasons(),
     CheckConstraint("inflight >= 0", name="inflight_counts"),
@@ -273,11 +271,7 @@ approvals = Table(
     _number("decided_at", null=True),
     PrimaryKeyConstraint("tenant_id", "approval_id"),
     UniqueConstraint("tenant_id", "operation_id"),
-    *_of_run(
-        ForeignKeyConstraint(
-            ["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"]
-        )
-    ),
+    *_of_run(ForeignKeyConstraint(["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"])),
     _one_of("status", ["pending", "approved", "rejected", "expired", "superseded", "cancelled"]),
     CheckConstraint("quorum >= 1", name="quorum_asks_somebody"),
     Index("approvals_by_status", "tenant_id", "status", "created_at"),

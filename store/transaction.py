@@ -101,9 +101,7 @@ class RunTransaction:
         if self._changes:
             columns = tuple(sorted(self._changes))
             values = {f"new_{column}": self._changes[column] for column in columns}
-            written = self.connection.execute(
-                _closing(columns), self.key(version_seen=self._version_seen, **values)
-            )
+            written = self.connection.execute(_closing(columns), self.key(version_seen=self._version_seen, **values))
             if written != 1:
                 raise StaleVersion(f"Run {self.run_id} changed under its own lock; nothing was written.")
 

@@ -58,9 +58,7 @@ class CreateObject(WriteTool):
         if found is None:
             return None
         if found.digest != call.digest:
-            raise ToolError(
-                "key_conflict", f"The key {call.key!r} stands for {found.object_id}, made otherwise."
-            )
+            raise ToolError("key_conflict", f"The key {call.key!r} stands for {found.object_id}, made otherwise.")
         return Receipt(found.object_id, found.digest)
 
     def read_back(self, object_id: str) -> Json | None:
@@ -71,9 +69,7 @@ class TicketArguments(Arguments):
     """A difference between what a source says and what a record holds. `observed` is the source's value."""
 
     source: str = Field(min_length=1, max_length=500, description="where the observed value comes from")
-    source_sha256: str = Field(
-        default="", pattern=r"^([0-9a-f]{64})?$", description="content hash of the source"
-    )
+    source_sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$", description="content hash of the source")
     record: str = Field(default="", max_length=200, description="id of the record that differs")
     field: str = Field(min_length=1, max_length=200, description="the record's field that differs")
     observed: str = Field(min_length=1, max_length=2000, description="what the source says")

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
 from state.digest import Json
-from state.errors import InputInvalid
+from state.errors import ErrorClass, InputInvalid, ToolError
 
+T = TypeVar("T")
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,63}$")
 
 
@@ -86,9 +88,7 @@ class Tool(ABC):
         """Refuse a tool that is described wrongly, when it is registered. Raises InputInvalid."""
         if not _NAME.match(self.name):
             raise InputInvalid(f"Tool name {self.name!r}: use lower-case letters, digits and '_'.")
-        if self.arguments.model_config.get("extra") != "forbid" or not self.arguments.model_config.get(
-            "strict"
-        ):
+        if self.arguments.model_config.get("extra") != "forbid" or not self.arguments.model_config.get("strict"):
             raise InputInvalid(f"Tool {self.name}: derive its arguments from tools.contract.Arguments.")
 
 
@@ -148,6 +148,16 @@ class WriteTool(Tool):
     @abstractmethod
     def read_back(self, object_id: str) -> Json | None:
         """The object's fields as an independent reader sees them, or None if it is not there. Raises ToolError."""
+
+
+def foreign(call: Callable[[], T], unforeseen: ErrorClass) -> T:
+    """Call a tool. It is foreign code: whatever it raises is its answer, as a ToolError of the class `unforeseen`."""
+    try:
+        return call()
+    except ToolError:
+        raise
+    except Exception as error:
+        raise ToolError(unforeseen, f"{type(error).__name__}: {error}"[:500]) from error
 
 
 def business_key(kind: str, *parts: str) -> str:

@@ -23,7 +23,7 @@ from store import approvals, operations
 from store.ledger import Ledger
 from store.runs import budget_of
 from store.transaction import RunTransaction
-from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool
+from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool, foreign
 from tools.policy import Policy
 
 LOOKUPS = 3
@@ -41,11 +41,9 @@ class ReadOutcome:
 def read(tool: ReadTool, call: Call) -> ReadOutcome:
     """Call a reading tool. Whatever it does, the answer is a value."""
     try:
-        return ReadOutcome(tool.read(call))
+        return ReadOutcome(foreign(lambda: tool.read(call), "internal"))
     except ToolError as error:
         return ReadOutcome(None, error.error_class, str(error))
-    except Exception as error:  # a tool is foreign code: what it raises is its answer
-        return ReadOutcome(None, "internal", f"{type(error).__name__}: {error}"[:500])
 
 
 class Gateway:
@@ -55,9 +53,7 @@ class Gateway:
         self._ledger = ledger
         self._policy = policy
 
-    def execute(
-        self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken
-    ) -> str:
+    def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Bring an operation as far as it can get now. Raises LeaseLost, GuardRefused."""
         call = self._call(operation, task, token)
         if operation.status == "dispatched":
@@ -69,9 +65,7 @@ class Gateway:
             return status
         return self._act(lease, _as(operation, "dispatched"), tool, call)
 
-    def look_up(
-        self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken
-    ) -> str:
+    def look_up(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Find out what became of a dispatched or unknown operation, without doing anything.
 
         Ends as committed, failed (proven not done) or unknown.
@@ -119,9 +113,7 @@ class Gateway:
             tx.event("tool.call.started", {**_named(operation), "try": number})
         return "dispatched"
 
-    def _refusal(
-        self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None
-    ) -> str | None:
+    def _refusal(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> str | None:
         """The status an operation gets instead of being claimed, or None if it may happen now."""
         ruling = self._policy.may_act(tx.run["requester"], tool, operation.resource)
         start = self._policy.may_start(tx.connection, tx.tenant, tx.run["requester"], tx.run["agent_id"])
@@ -137,17 +129,13 @@ class Gateway:
             return self._resource_changed(tx, operation)
         return None
 
-    def _approval_refusal(
-        self, tx: RunTransaction, operation: Operation, approval: Approval | None
-    ) -> str | None:
+    def _approval_refusal(self, tx: RunTransaction, operation: Operation, approval: Approval | None) -> str | None:
         """Still approved, for exactly these arguments, by people who may still say so, and not expired."""
         digest = operation_digest(operation.tool, operation.tool_version, operation.arguments)
         if approval is None or approval.status != "approved":
             return self._deny(tx, operation, "not approved")
         if not approval.digest == operation.digest == digest:
-            return self._deny(
-                tx, operation, "ApprovalDigestMismatch: these are not the arguments that were approved"
-            )
+            return self._deny(tx, operation, "ApprovalDigestMismatch: these are not the arguments that were approved")
         decisions = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
         for decision in decisions:
             ruling = self._policy.may_approve(tx.connection, tx.tenant, decision.approver, operation.tool)
@@ -214,18 +202,13 @@ class Gateway:
     def _act(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
         # window A: claimed, not done
         try:
-            receipt = tool.act(call)
+            receipt = foreign(lambda: tool.act(call), "unknown_outcome")  # it may have happened
         except ToolError as error:
             return self._failed(lease, operation, tool, call, error)
-        except Exception as error:  # foreign code: after an unforeseen error the effect may have happened
-            unforeseen = ToolError("unknown_outcome", f"{type(error).__name__}: {error}"[:500])
-            return self._failed(lease, operation, tool, call, unforeseen)
         # window B: done, not recorded
         return self._committed(lease, operation, receipt)
 
-    def _failed(
-        self, lease: Lease, operation: Operation, tool: WriteTool, call: Call, error: ToolError
-    ) -> str:
+    def _failed(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call, error: ToolError) -> str:
         if error.error_class != "unknown_outcome":
             self._settle(lease, operation, "failed", error_class=error.error_class, detail=str(error))
             return "failed"
@@ -252,7 +235,7 @@ class Gateway:
         problem = ""
         for _ in range(LOOKUPS):
             try:
-                receipt = tool.lookup(call)
+                receipt = foreign(lambda: tool.lookup(call), "transient")
             except ToolError as error:
                 if error.error_class == "key_conflict":
                     self._settle(lease, operation, "failed", error_class="key_conflict", detail=str(error))
@@ -334,9 +317,7 @@ def cancel_later_writes(tx: RunTransaction, later: list[Operation]) -> None:
             approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
             if approval is not None and approval.status in {"pending", "approved"}:
                 approvals.move(tx, approval, "cancelled")
-            operations.move(
-                tx, operation, "cancelled", detail="an earlier effect of the turn was not committed"
-            )
+            operations.move(tx, operation, "cancelled", detail="an earlier effect of the turn was not committed")
 
 
 def _named(operation: Operation) -> Json:

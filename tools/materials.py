@@ -52,9 +52,7 @@ def load(path: str, material: str) -> bytes:
             data = file.read(limit + 1) if status.st_size <= limit else b""
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputInvalid(
-            f"The {material} {path} cannot be read: {reason}. Check the path and its rights."
-        ) from error
+        raise InputInvalid(f"The {material} {path} cannot be read: {reason}. Check the path and its rights.") from error
     if status.st_size > limit or len(data) > limit:
         raise InputInvalid(
             f"The {material} {path} has {status.st_size:,} bytes; at most {limit:,} are read. Give the part that matters."
@@ -81,9 +79,7 @@ def record_of_catalog(path: str, record: str) -> Json:
     found = [row for row in rows if row["id"] == record]
     if not found:
         some = ", ".join(row["id"] for row in rows[:8])
-        raise InputInvalid(
-            f"The catalogue {name} has no record {record!r}. It begins with: {some or 'no record'}."
-        )
+        raise InputInvalid(f"The catalogue {name} has no record {record!r}. It begins with: {some or 'no record'}.")
     if len(found) > 1:
         raise InputInvalid(f"The catalogue {name} has {len(found)} records {record!r}; ids must be unique.")
     return {"material": "catalog", "name": name, "sha256": sha256(data), "record": found[0]}
@@ -148,9 +144,7 @@ def _from_json(data: bytes, name: str) -> list[dict[str, str]]:
 
 def _json_row(value: Any, position: int, name: str) -> dict[str, str]:
     if not isinstance(value, dict) or not {"id", "effective"} <= cast(dict[str, Any], value).keys():
-        raise InputInvalid(
-            f"The catalogue {name}, entry {position}: an object with id and effective is needed."
-        )
+        raise InputInvalid(f"The catalogue {name}, entry {position}: an object with id and effective is needed.")
     row: dict[str, str] = {}
     for key, each in cast(dict[str, Any], value).items():
         if isinstance(each, dict | list):

@@ -33,8 +33,6 @@ class Registry:
         for tool_id in tool_ids:
             tool = self._tools.get(tool_id)
             if tool is None:
-                raise InputInvalid(
-                    f"There is no tool {tool_id}; registered are {', '.join(sorted(self._tools))}."
-                )
+                raise InputInvalid(f"There is no tool {tool_id}; registered are {', '.join(sorted(self._tools))}.")
             found[tool.name] = tool
         return found

@@ -21,9 +21,7 @@ class LangGraphEngine:
 
     name = "langgraph"
 
-    def __init__(
-        self, parts: Parts, saver: SaverFactory | None = None, durability: Durability = "async"
-    ) -> None:
+    def __init__(self, parts: Parts, saver: SaverFactory | None = None, durability: Durability = "async") -> None:
         self._parts = parts
         self._open = saver or (lambda: sqlite_saver(parts.settings.checkpoints_path))
         self._durability: Durability = durability

@@ -1,0 +1,72 @@
+"""P3: One operation key means one effect; the same key with other arguments is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from state.errors import ToolError
+from store.business import Write
+from tests.support.world import World, final, note
+from tests.support.without import without_key_check
+
+
+def test_the_same_key_with_other_arguments_is_a_conflict(world: World) -> None:  # C10, K6
+    world.ticket().approve()
+    before = world.tickets
+
+    run = world.ticket(observed="2027-12-31").approve()
+
+    assert world.tickets == before
+    assert (run.status, run.effect) == ("failed/tool_failed", "none")
+    assert "OperationKeyConflict" in (run.operations[-1].detail or "")
+
+
+def test_asking_for_the_same_effect_again_finds_the_one_that_is_there(world: World) -> None:
+    first = world.ticket().approve()
+
+    second = world.ticket().approve()
+
+    assert (len(world.tickets), second.status) == (1, "succeeded/completed")
+    assert second.operations[-1].object_id == first.operations[-1].object_id
+    assert "tool.deduplicated" in second.timeline
+
+
+def test_one_note_stays_one_note(world: World) -> None:  # S2
+    world.decider_says(note("text"), note("text"), final())
+    run = world.noter().approve()
+
+    run.approve()
+
+    assert (world.notes, run.status) == (["widgets: text"], "succeeded/completed")
+    world.decider_says(note("other"), final())
+    world.restart()
+    assert (world.noter().approve().status, world.notes) == ("failed/tool_failed", ["widgets: text"])
+
+
+def test_a_key_whose_operation_was_rejected_is_free_again(world: World) -> None:
+    world.ticket().reject()
+
+    run = world.ticket(observed="2027-12-31").approve()
+
+    assert (run.status, [each["observed"] for each in world.tickets]) == ("succeeded/completed", ["2027-12-31"])
+
+
+def test_the_target_itself_refuses_a_key_with_another_digest(loop_world: World) -> None:  # K6, with
+    fields = {"subject": "s", "text": "first"}
+    write = Write("note", "k", "d1", fields, "ada", None, None)
+    loop_world.parts.business.create(write)
+
+    with pytest.raises(ToolError, match="other arguments"):
+        loop_world.parts.business.create(Write("note", "k", "d2", {**fields, "text": "second"}, "ada", None, None))
+
+    assert loop_world.notes == ["s: first"]
+
+
+def test_without_the_key_bound_to_its_digest_old_values_stay_and_nobody_notices(loop_world: World) -> None:  # K6, without
+    loop_world.target(without_key_check())
+    fields = {"subject": "s", "text": "first"}
+    first = loop_world.parts.business.create(Write("note", "k", "d1", fields, "ada", None, None))
+
+    second = loop_world.parts.business.create(Write("note", "k", "d2", {**fields, "text": "second"}, "ada", None, None))
+
+    assert (second.object_id, loop_world.notes) == (first.object_id, ["s: first"])

@@ -1,0 +1,61 @@
+"""P4: An unknown outcome is looked up or handed to a person, never guessed and never blindly repeated."""
+
+from __future__ import annotations
+
+from tests.support.faults import CannotBeAsked, LosesTheResponse, NeverArrives
+from tests.support.without import without_stable_key
+from tests.support.world import World
+
+
+def test_a_lost_response_is_looked_up_under_the_same_key(world: World) -> None:  # C3, K8 with
+    world.target(LosesTheResponse)
+    run = world.check()
+
+    run.approve()
+
+    assert (len(world.tickets), run.status, run.effect) == (1, "succeeded/completed", "committed")
+    assert [each for each in run.timeline if each.startswith("tool.call.u") or each == "tool.reconciled"] == [
+        "tool.call.unknown",
+        "tool.reconciled",
+    ]
+
+
+def test_a_call_that_never_arrived_is_made_again_under_the_same_key(world: World) -> None:
+    world.target(NeverArrives)
+    run = world.check()
+
+    run.approve()
+
+    assert (len(world.tickets), run.status) == (1, "succeeded/completed")
+    assert run.timeline.count("tool.call.started") == 2
+
+
+def test_without_a_stable_key_a_lost_response_makes_two_tickets(world: World) -> None:  # K8, without
+    world.target(without_stable_key())
+
+    world.check().approve()
+
+    assert len(world.tickets) == 2
+
+
+def test_an_outcome_that_cannot_be_looked_up_waits_and_is_never_repeated(world: World) -> None:
+    world.target(CannotBeAsked)
+    run = world.check().approve()
+    assert (run.status, run.effect, len(world.tickets)) == ("waiting/reconciliation", "unknown", 1)
+    run.goes_on()
+    assert (run.status, len(world.tickets)) == ("waiting/reconciliation", 1)
+
+    world.parts.business.silent = False  # type: ignore[attr-defined]
+    run.goes_on()
+
+    assert (run.status, run.effect, len(world.tickets)) == ("succeeded/completed", "committed", 1)
+    assert run.timeline.count("tool.call.started") == 1
+
+
+def test_a_run_that_waits_for_reconciliation_can_be_cancelled_and_says_that_it_does_not_know(world: World) -> None:
+    world.target(CannotBeAsked)
+    run = world.check().approve()
+
+    assert run.cancel() == "cancelled"
+
+    assert (run.status, run.effect) == ("cancelled/user", "unknown")

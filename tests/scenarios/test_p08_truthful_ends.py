@@ -1,0 +1,142 @@
+"""P8: A cancelled run acts no more, and its end says what had already happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from state.errors import RunAlreadyTerminal
+from tests.support.faults import CannotBeAsked, LosesTheResponse, does_afterwards, does_first
+from tests.support.world import World, final, note
+
+
+def test_a_run_cancelled_while_waiting_creates_nothing_and_a_late_approve_changes_nothing(world: World) -> None:  # C7
+    run = world.check()
+    asked = run.question
+
+    assert run.cancel() == "cancelled"
+    with pytest.raises(RunAlreadyTerminal):
+        run.answer({"decisions": [{"approval_id": asked.approval_id, "digest": asked.digest, "type": "approve"}]})
+    run.goes_on()
+
+    assert (run.status, run.effect, world.tickets, run.writes) == ("cancelled/user", "none", [], ["cancelled"])
+
+
+def test_a_run_cancelled_after_its_commit_names_the_ticket(world: World) -> None:  # C9
+    world.target(does_afterwards(lambda: run.cancel()))
+    run = world.check()
+
+    run.approve()
+
+    assert (run.status, run.effect, len(world.tickets)) == ("cancelled/user", "committed", 1)
+    assert run.operations[-1].object_id == world.tickets[0]["object_id"]
+    assert world.tickets[0]["object_id"] in str((run.row.result or {})["summary"])
+
+
+def test_a_cancel_while_the_response_is_lost_tells_what_happened(world: World) -> None:  # K7, with
+    answers: list[str] = []
+
+    class CancelledMeanwhile(LosesTheResponse):
+        def lookup(self, key: str):  # type: ignore[no-untyped-def]
+            if not answers:
+                answers.append(run.cancel())
+            return super().lookup(key)
+
+    world.target(CancelledMeanwhile)
+    run = world.check()
+    run.approve()
+
+    assert (answers, run.status, run.effect, len(world.tickets)) == (["cancelling"], "cancelled/user", "committed", 1)
+
+
+def test_without_the_effect_in_the_status_a_cancelled_run_hides_its_ticket(world: World) -> None:  # K7, without
+    world.target(does_afterwards(lambda: run.cancel()))
+    run = world.check()
+
+    run.approve()
+    status_alone = run.row.status
+
+    assert (status_alone, len(world.tickets)) == ("cancelled", 1)
+
+
+def test_a_cancel_before_the_claim_comes_first(world: World) -> None:
+    run = world.check().approve(drive=False)
+
+    assert run.cancel() == "cancelled"
+    run.goes_on()
+
+    assert (run.status, run.effect, world.tickets) == ("cancelled/user", "none", [])
+
+
+def test_a_cancel_between_claim_and_write_is_not_shown_as_done_before_it_is(world: World) -> None:
+    seen: list[str] = []
+    world.target(does_first(lambda: seen.append(run.cancel())))
+    run = world.check()
+
+    run.approve()
+
+    assert seen == ["cancelling"]
+    assert (run.status, run.effect, len(world.tickets)) == ("cancelled/user", "committed", 1)
+
+
+def test_a_cancel_while_the_decider_thinks_ends_the_run_and_its_word_is_dropped(world: World) -> None:
+    seen: list[str] = []
+    world.decider_says(lambda view: seen.append(run_of(view)) or note(), final())
+
+    def run_of(view):  # type: ignore[no-untyped-def]
+        from tests.support.world import RunInWorld
+
+        return RunInWorld(world, view.run_id).cancel()
+
+    run = world.noter()
+
+    assert (seen, run.status, world.notes, run.decided) == (["cancelled"], "cancelled/user", [], 0)
+
+
+def test_a_finished_run_cannot_be_cancelled(world: World) -> None:
+    run = world.check(record="r2")
+
+    with pytest.raises(RunAlreadyTerminal):
+        run.cancel()
+
+    assert run.status == "succeeded/nothing_to_do"
+
+
+def test_a_cancelled_run_whose_outcome_cannot_be_found_out_says_that_it_does_not_know(world: World) -> None:
+    class Silent(CannotBeAsked):
+        asked = False
+
+        def lookup(self, key: str):  # type: ignore[no-untyped-def]
+            if not self.asked:
+                self.asked = True
+                run.cancel()
+            return super().lookup(key)
+
+    world.target(Silent)
+    run = world.check()
+    run.approve()
+
+    assert (run.status, run.effect) == ("cancelled/user", "unknown")
+
+
+def test_a_paused_run_stops_at_a_safe_point_and_goes_on_where_it_was(world: World) -> None:
+    run = world.start("catalog-check", world.check_input(), drive=False)
+    assert run.pause() == "queued"
+    run.goes_on()
+    assert (run.status, run.decided) == ("paused/user", 0)
+    run.goes_on()
+    assert run.status == "paused/user"
+
+    run.resume().approve()
+
+    assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
+
+
+def test_a_pause_while_waiting_holds_back_an_approved_effect(world: World) -> None:
+    run = world.check()
+    run.pause()
+
+    run.approve()
+    assert (run.status, world.tickets) == ("paused/user", [])
+    run.resume()
+
+    assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)

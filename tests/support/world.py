@@ -1,0 +1,367 @@
+"""The world of a scenario: files, people, a target, a clock, and runs that are started, answered and looked at.
+
+Everything goes through the doors that users go through. `world` is one data directory; `restart` is what a new process
+sees of it, `dies` what is left when a process is gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from graphs import catalog_check, ticket
+from graphs.engines.engine import Engine
+from graphs.engines.loop import LoopEngine
+from graphs.wiring import Outside, Parts, Settings, open_parts
+from nodes.agent import Agent
+from nodes.deciders.decider import Decider
+from nodes.deciders.scripted import Scripted
+from state.acceptance import Expectation
+from state.actor import Actor
+from state.agent import AgentDefinition
+from state.approval import Approval
+from state.budget import Budget
+from state.errors import RemitError
+from state.operation import Operation
+from state.run import Run, effect_of, effects_of
+from store import audit, events, operations
+from store.ledger import Facts
+from store.operations import Source
+from store.transaction import effect_rows
+from tests.support.clock import ManualClock
+from tests.support.faults import Crash
+from tools.agent_rules import AgentRules
+
+USER = "ada"
+NOTICE = "Rule on widgets\n\nPublished: January 5, 2026\n\nEffective date: March 1, 2026\n"
+NO_DATE = "Proposed rule on widgets\n\nPublished: January 5, 2026\n\nComments are due by March 1, 2026.\n"
+CATALOGUE = "id,title,effective\nr1,Rule on widgets,2026-02-01\nr2,Rule on widgets,2026-03-01\n"
+
+
+class OpenRules:
+    """Rules of an agent without acceptance criteria: any valid proposal will do."""
+
+    def accept_input(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {"about": str(given.get("about", "something"))}
+
+    def expectation(self, task: dict[str, Any], sources: Sequence[Source]) -> Expectation:
+        return Expectation("open", "Nothing in particular is called for.")
+
+
+NOTE_AGENT = AgentDefinition(
+    agent_id="noter",
+    version="1",
+    instructions="Write one note.",
+    decider="scripted",
+    tools=("create_note@1", "read_notice@1"),
+)
+
+
+def note(text: str = "all is well", subject: str = "widgets", **more: Any) -> dict[str, Any]:
+    """A proposal for one note."""
+    action = {"tool": "create_note", "arguments": {"subject": subject, "text": text, **more}}
+    return {"kind": "actions", "actions": [action]}
+
+
+def notes(*subjects: str) -> dict[str, Any]:
+    """A proposal for one note about each subject, in one turn."""
+    return {"kind": "actions", "actions": [note(subject=each)["actions"][0] for each in subjects]}
+
+
+def final(claim: str = "completed") -> dict[str, Any]:
+    return {"kind": "final", "claim": claim}
+
+
+@dataclass
+class World:
+    """Options are set before the first run; `engine_name` is loop or langgraph."""
+
+    folder: Path
+    engine_name: str
+    clock: ManualClock = field(default_factory=ManualClock)
+    outside: Outside = field(default_factory=Outside)
+    lines: Sequence[Any] | None = None
+    decider: Decider | None = None
+    usage: Any = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    wrap_rules: Callable[[AgentRules], AgentRules] | None = None
+    engine_made: Callable[[Parts], Engine] | None = None
+    _opened: list[Parts] = field(default_factory=list)
+    _engine: Engine | None = None
+    _names: Any = field(default_factory=lambda: itertools.count(1))
+
+    # --- given ----------------------------------------------------------------------------------------------
+
+    def decider_says(self, *lines: Any, usage: Any = None) -> Scripted:
+        """Instead of following its rules, the decider says these lines, one a turn."""
+        self.decider = Scripted(lines, usage=usage)
+        return self.decider  # type: ignore[return-value]
+
+    def agent_has(self, **changes: Any) -> None:
+        """Change the definition of all agents: `budget=Budget(...)`, `on_rejection="tell"`, …"""
+        self.changes.update(changes)
+
+    def target(self, business: type[Any]) -> None:
+        """Another business store stands in place of the ordinary one."""
+        self.outside = replace(self.outside, business=business)
+
+    def reader(self, business: type[Any]) -> None:
+        """Another reader reads effects back."""
+        self.outside = replace(self.outside, reader=business)
+
+    def dies(self, **databases: Any) -> None:
+        """`ledger=` or `business=` a database that dies; see `faults`."""
+        named = {f"{name}_database": opened for name, opened in databases.items()}
+        self.outside = replace(self.outside, **named)
+
+    def file(self, name: str, text: str | bytes) -> str:
+        path = self.folder / "files" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    # --- the process ----------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> Parts:
+        if not self._opened:
+            settings = Settings(self.folder / "data", USER)
+            self._opened.append(
+                open_parts(settings, replace(self.outside, clock=self.clock, agents=self._agents))
+            )
+        return self._opened[-1]
+
+    def _agents(self, settings: Settings) -> Iterable[Agent]:
+        changed = self.changes
+        check = catalog_check.agent(settings, self.decider, catalog_check.DEFINITION.model_copy(update=changed))
+        fixed = ticket.agent()
+        fixed = replace(fixed, definition=fixed.definition.model_copy(update=changed))
+        noter = Agent(
+            NOTE_AGENT.model_copy(update=changed),
+            catalog_check.Task,
+            OpenRules(),
+            self.decider or Scripted([note(), final()]),
+        )
+        wrapped = self.wrap_rules or (lambda rules: rules)
+        return [replace(each, rules=wrapped(each.rules)) for each in (check, fixed, noter)]
+
+    @property
+    def engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = self._made()
+        return self._engine
+
+    def _made(self) -> Engine:
+        if self.engine_made is not None:
+            return self.engine_made(self.parts)
+        if self.engine_name == "loop":
+            return LoopEngine(self.parts)
+        from graphs.engines.langgraph import LangGraphEngine
+
+        return LangGraphEngine(self.parts)
+
+    def restart(self, *, healed: bool = True) -> None:
+        """The process is gone and a new one comes; what was killed is proven dead by the lock it no longer holds."""
+        for parts in self._opened:
+            self._bury(parts)
+        self._close_engine()
+        self._opened.clear()
+        if healed:
+            self.outside = Outside()
+
+    @staticmethod
+    def _bury(parts: Parts) -> None:
+        name = parts.owner.name
+        parts.close()
+        (parts.settings.data_dir / "owners" / name).touch()  # the file of a dead owner stays, unlocked
+
+    def _close_engine(self) -> None:
+        close = getattr(self._engine, "close", None)
+        if close is not None:
+            close()
+        self._engine = None
+
+    def close(self) -> None:
+        self._close_engine()
+        for parts in self._opened:
+            parts.close()
+
+    # --- runs -----------------------------------------------------------------------------------------------
+
+    def check(self, notice: str = NOTICE, record: str = "r1", *, catalogue: str = CATALOGUE) -> RunInWorld:
+        """Somebody starts a catalogue check, and it is driven until it waits or ends."""
+        return self.start("catalog-check", self.check_input(notice, record, catalogue=catalogue))
+
+    def check_input(self, notice: str = NOTICE, record: str = "r1", *, catalogue: str = CATALOGUE) -> dict[str, Any]:
+        """The input of a catalogue check, with its files."""
+        files = {"notice": self.file("notice.md", notice), "catalog": self.file("catalogue.csv", catalogue)}
+        return {**files, "record": record}
+
+    def ticket(self, **fields: str) -> RunInWorld:
+        """Somebody gives a ticket's fields."""
+        given = {"source": "gazette 7", "field": "effective", "observed": "2026-03-01", "recorded": "2026-02-01"}
+        return self.start("ticket", given | fields)
+
+    def noter(self) -> RunInWorld:
+        """A run of an agent that writes notes and has no acceptance criteria."""
+        return self.start("noter", {})
+
+    def start(self, agent_id: str, given: dict[str, Any], *, by: str = USER, drive: bool = True, **more: Any) -> RunInWorld:
+        run_id, _, _ = self.parts.accept.run(
+            Actor(by), agent_id, given, run_id=f"run-{next(self._names)}", engine=self.engine_name, **more
+        )
+        run = RunInWorld(self, run_id)
+        return run.goes_on() if drive else run
+
+    # --- then -----------------------------------------------------------------------------------------------
+
+    @property
+    def tickets(self) -> list[dict[str, Any]]:
+        return self.parts.business.objects("ticket")
+
+    @property
+    def notes(self) -> list[str]:
+        """The texts of all notes, oldest first by subject."""
+        return sorted(f"{each['subject']}: {each['text']}" for each in self.parts.business.objects("note"))
+
+    @property
+    def audit(self) -> list[dict[str, Any]]:
+        with self.parts.ledger.database.read() as connection:
+            return audit.entries(connection, "local", 0, 10_000)
+
+    def permit(self, subject: str, action: str, resource: str = "*") -> None:
+        with self.parts.ledger.database.write() as connection:
+            audit.give(connection, "local", self.clock.now(), USER, subject, action, resource)
+
+    def forbid(self, subject: str, action: str, resource: str = "*") -> None:
+        with self.parts.ledger.database.write() as connection:
+            audit.revoke(connection, "local", subject, action, resource)
+
+
+@dataclass
+class RunInWorld:
+    """One run, as people see it. Every verb goes through a door; `goes_on` lets the engine drive."""
+
+    world: World
+    run_id: str
+
+    # --- when -----------------------------------------------------------------------------------------------
+
+    def goes_on(self) -> RunInWorld:
+        self.world.engine.drive(self.run_id)
+        return self
+
+    def crashes(self) -> RunInWorld:
+        """It goes on, until its process dies."""
+        try:
+            self.goes_on()
+        except Crash:
+            return self
+        raise AssertionError("nothing died")
+
+    def approve(self, by: str = USER, *, drive: bool = True) -> RunInWorld:
+        return self._decide("approve", by, drive)
+
+    def reject(self, by: str = USER, *, drive: bool = True) -> RunInWorld:
+        return self._decide("reject", by, drive)
+
+    def edit(self, by: str = USER, *, drive: bool = True, **arguments: Any) -> RunInWorld:
+        changed = {**self.question.arguments, **arguments}
+        return self._decide("edit", by, drive, arguments=changed)
+
+    def _decide(self, kind: str, by: str, drive: bool, **more: Any) -> RunInWorld:
+        for each in self.questions:
+            answer = {"approval_id": each.approval_id, "digest": each.digest, "type": kind, **more}
+            self.answer({"decisions": [answer]}, by)
+        return self.goes_on() if drive else self
+
+    def answer(self, value: Any, by: str = USER) -> RunInWorld:
+        """Raises the first refusal."""
+        recorded = self.world.parts.answers.record(Actor(by), self.run_id, value)
+        if recorded.refused:
+            raise recorded.refused[0]
+        return self
+
+    def refused(self, value: Any, by: str = USER) -> RemitError:
+        """The answer must be refused; gives the refusal."""
+        recorded = self.world.parts.answers.record(Actor(by), self.run_id, value)
+        assert recorded.refused and not recorded.decided, recorded
+        return recorded.refused[0]
+
+    def cancel(self, by: str = USER) -> str:
+        return self.world.parts.controls.cancel(Actor(by), self.run_id)
+
+    def pause(self, by: str = USER) -> str:
+        return self.world.parts.controls.pause(Actor(by), self.run_id)
+
+    def resume(self, by: str = USER) -> RunInWorld:
+        self.world.parts.controls.resume(Actor(by), self.run_id)
+        return self.goes_on()
+
+    # --- then -----------------------------------------------------------------------------------------------
+
+    @property
+    def row(self) -> Run:
+        return self.world.parts.ledger.run(self.run_id)
+
+    @property
+    def facts(self) -> Facts:
+        return self.world.parts.ledger.facts(self.run_id)
+
+    @property
+    def status(self) -> str:
+        """`status/reason`, or the status alone where there is no reason."""
+        row = self.row
+        return f"{row.status}/{row.reason}" if row.reason else row.status
+
+    @property
+    def effect(self) -> str:
+        with self.world.parts.ledger.database.read() as connection:
+            return effect_of(effects_of(list(effect_rows(connection, "local", self.run_id))))
+
+    @property
+    def questions(self) -> list[Approval]:
+        return [each for each in self.facts.approvals.values() if each.status == "pending"]
+
+    @property
+    def question(self) -> Approval:
+        (only,) = self.questions
+        return only
+
+    @property
+    def operations(self) -> list[Operation]:
+        with self.world.parts.ledger.database.read() as connection:
+            return operations.of_run(connection, "local", self.run_id)
+
+    @property
+    def writes(self) -> list[str]:
+        """Statuses of the writes, in order, all generations."""
+        return [each.status for each in self.operations if each.effect == "write"]
+
+    @property
+    def timeline(self) -> list[str]:
+        """Types of events, after checking that numbers and hashes are whole."""
+        with self.world.parts.ledger.database.read() as connection:
+            assert events.first_broken(connection, "local", self.run_id) is None
+            return [each["type"] for each in events.page(connection, "local", self.run_id, 0, 10_000)]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        with self.world.parts.ledger.database.read() as connection:
+            return events.page(connection, "local", self.run_id, 0, 10_000)
+
+    @property
+    def decided(self) -> int:
+        """How many turns were recorded."""
+        return self.row.turn
+
+
+@contextmanager
+def budget(world: World, **limits: int | None):
+    """All agents have this budget."""
+    world.agent_has(budget=Budget(**limits))
+    yield world
