@@ -43,7 +43,7 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Any]:
         """As LangGraph's. Raises RunNotFound and RunAlreadyTerminal for an answer to no open run."""
         entry = self._entry(input, config or {}, lambda: self.get_state(config).interrupts)
-        chunks = cast(Generator[Any], super().stream(entry, _bounded(config), **options))
+        chunks = cast(Generator[Any], cast(Any, super()).stream(entry, _bounded(config), **options))
         held: list[Lease] = []
         try:
             with closing(chunks):
@@ -65,7 +65,7 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if self.door == "here" and _is_answer(input):
             shown = (await self.aget_state(config)).interrupts
         entry = await asyncio.to_thread(self._entry, input, config or {}, lambda: shown)
-        chunks = cast(AsyncGenerator[Any], super().astream(entry, _bounded(config), **options))
+        chunks = cast(AsyncGenerator[Any], cast(Any, super()).astream(entry, _bounded(config), **options))
         held: list[Lease] = []
         try:
             async with aclosing(chunks):
@@ -95,8 +95,9 @@ def _is_answer(given: Any) -> bool:
     return command.resume is not None or not (command.goto or command.update)
 
 
-def _bounded(config: Any) -> Any:
-    return {"recursion_limit": MAX_STEPS, **(config or {})}
+def _bounded(config: Any) -> dict[str, Any]:
+    given: dict[str, Any] = config or {}
+    return {"recursion_limit": MAX_STEPS, **given}
 
 
 def open_graph(
@@ -108,5 +109,5 @@ def open_graph(
 ) -> GovernedGraph:
     """The graph of one agent, compiled with this checkpointer (None under a server, which brings its own)."""
     driving = parts.driving(engine)
-    compiled = build_graph(parts, driving, agent_id).compile(checkpointer=saver, name=agent_id)
+    compiled = cast(Any, build_graph(parts, driving, agent_id)).compile(checkpointer=saver, name=agent_id)
     return GovernedGraph(parts=parts, driving=driving, door=door, **compiled.__dict__)
