@@ -1,0 +1,114 @@
+"""Who may start, approve and write; given and revoked on the record.
+
+In local mode only one subject may do that: the one whom the first opening of the data directory made its user, as the
+audit says. The audit is append-only, so nobody can take that place later, and no revocation loses it.
+"""
+
+from __future__ import annotations
+
+from graphs.wiring import Parts
+from state.actor import Actor
+from state.digest import Json
+from state.errors import InputInvalid, NotAllowed
+from store import audit
+from store.ledger import REMIT
+
+# What the command line calls an action, and the rows that it stands for.
+ACTIONS: dict[str, tuple[str, ...]] = {
+    "start": ("start",),
+    "approve": ("approve",),
+    "write": ("write:ticket", "write:note"),
+    "write:ticket": ("write:ticket",),
+    "write:note": ("write:note",),
+}
+
+
+class Grants:
+    """Permissions (start, approve) are rows of the ledger, grants to write are rows of the business store."""
+
+    def __init__(self, parts: Parts, actor: Actor) -> None:
+        self._parts = parts
+        self._actor = actor
+        self._ledger = parts.ledger
+
+    def all(self) -> list[Json]:
+        """Every row that is in force now."""
+        with self._ledger.database.read() as connection:
+            held = audit.permission_rows(connection, self._ledger.tenant)
+        rows = held + self._parts.business.grants()
+        return sorted(rows, key=lambda row: (row["subject"], row["action"], row["resource"]))
+
+    def give(self, subject: str, action: str, resource: str) -> list[Json]:
+        """Rows with `changed`: false where one was there. Raises InputInvalid, AgentNotFound, NotAllowed."""
+        self._check(subject, action, resource)
+        if action == "start" and resource != "*":
+            self._parts.agents.get(resource)
+        return self._change("grant.give", subject, action, resource)
+
+    def revoke(self, subject: str, action: str, resource: str) -> list[Json]:
+        """Rows with `changed`: false where there was none. It takes effect at the next check."""
+        self._check(subject, action, resource)
+        return self._change("grant.revoke", subject, action, resource)
+
+    def _check(self, subject: str, action: str, resource: str) -> None:
+        if action not in ACTIONS:
+            raise InputInvalid(f"There is no action {action!r}; there are {', '.join(ACTIONS)}.")
+        if not subject.strip() or not resource.strip():
+            raise InputInvalid("Name a subject and a resource; the resource * means all.")
+
+    def _change(self, change: str, subject: str, action: str, resource: str) -> list[Json]:
+        user = self._user_of_the_data()
+        if user != self._actor.subject:
+            self._append(change, subject, "denied", {"action": action, "resource": resource})
+            raise NotAllowed(
+                f"{self._actor.subject} may not change grants here; only {user or 'nobody'} may, for whom this data"
+                " directory was first opened."
+            )
+        return [self._change_row(change, subject, row, resource) for row in ACTIONS[action]]
+
+    def _change_row(self, change: str, subject: str, action: str, resource: str) -> Json:
+        """Row and audit entry in one transaction of the ledger; a row of the business store is committed inside it."""
+        ledger, given = self._ledger, change == "grant.give"
+        with ledger.database.write() as connection:
+            now = ledger.clock.now()
+            if action.startswith("write:"):
+                business = self._parts.business
+                by = self._actor.subject
+                changed = (
+                    business.give(by, subject, action, resource)
+                    if given
+                    else business.revoke(subject, action, resource)
+                )
+            elif given:
+                by = self._actor.subject
+                changed = audit.give(connection, ledger.tenant, now, by, subject, action, resource)
+            else:
+                changed = audit.revoke(connection, ledger.tenant, subject, action, resource)
+            result = ("given" if given else "revoked") if changed else "unchanged"
+            detail = {"action": action, "resource": resource}
+            audit.append(
+                connection, ledger.tenant, now, self._actor, change, f"subject:{subject}", result, detail=detail
+            )
+        return {"subject": subject, **detail, "changed": changed}
+
+    def _append(self, change: str, subject: str, result: str, detail: Json) -> None:
+        ledger = self._ledger
+        with ledger.database.write() as connection:
+            audit.append(
+                connection,
+                ledger.tenant,
+                ledger.clock.now(),
+                self._actor,
+                change,
+                f"subject:{subject}",
+                result,
+                detail=detail,
+            )
+
+    def _user_of_the_data(self) -> str | None:
+        """The subject of the first grant that Remit itself gave: the very first entries of the audit."""
+        with self._ledger.database.read() as connection:
+            first = audit.entries(connection, self._ledger.tenant, 0, 1)
+        if not first or (first[0]["actor"], first[0]["via"]) != (REMIT.subject, REMIT.via):
+            return None
+        return str(first[0]["object"]).removeprefix("subject:")

@@ -1,0 +1,73 @@
+"""Options that several commands share, and how a command opens Remit. Imports nothing slow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from service.use_cases import UseCases
+
+_DURATION = re.compile(r"^(\d{1,6})([smhd])$")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+class EngineName(StrEnum):
+    """The engines of this version."""
+
+    langgraph = "langgraph"
+    loop = "loop"
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object, and ask nothing.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show the timeline as it happens, also without a terminal.")
+]
+Engine = Annotated[EngineName, typer.Option("--engine", help="What drives the run.")]
+OtherEngine = Annotated[
+    EngineName | None, typer.Option("--engine", help="Drive with this engine; else with the one that drove last.")
+]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")]
+Deadline = Annotated[
+    str | None, typer.Option("--deadline", help="When the run must have ended: 30m, 2h, 1d, or 2026-01-31T12:00:00Z.")
+]
+
+
+@contextmanager
+def opened() -> Generator[UseCases]:
+    """The use cases on the data directory of the environment, for the local user; closed afterwards."""
+    from graphs.wiring import open_parts, settings_from_environment
+    from service.use_cases import UseCases
+    from state.actor import Actor
+
+    settings = settings_from_environment()
+    parts = open_parts(settings)
+    try:
+        yield UseCases(parts, Actor(settings.user, via="cli"))
+    finally:
+        parts.close()
+
+
+def deadline_ms(given: str | None) -> int | None:
+    """Milliseconds since 1970 UTC of a duration from now or a time; a time without a zone is local time."""
+    if given is None:
+        return None
+    duration = _DURATION.match(given.strip())
+    try:
+        if duration:
+            amount, unit = duration.groups()
+            when = datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(amount)})
+        else:
+            when = datetime.fromisoformat(given.strip())
+        return int(when.timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(
+            f"--deadline {given!r}: give 30m, 2h, 1d or a time as 2026-01-31T12:00:00Z."
+        ) from error

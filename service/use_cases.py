@@ -1,0 +1,135 @@
+"""What somebody can do with Remit, once: the command line is its first face, a service will be another.
+
+Nothing here prints, asks or reads the environment. Everything is done for one actor, whom trusted code named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+
+from graphs.engines.engine import Engine
+from graphs.wiring import Parts
+from nodes.due import look
+from nodes.shapes import Answer
+from service.view import pending_view, run_view, summary_view
+from state.actor import Actor
+from state.approval import Approval
+from state.digest import Json
+from state.errors import ApprovalNotFound, InputInvalid
+from state.ids import new_run_id
+from state.run import Run
+from store import approvals, audit, events, runs
+
+ENGINES = ("langgraph", "loop")
+
+
+class UseCases:
+    """All use cases on the parts of this process. Errors are those of the doors, each a RemitError."""
+
+    def __init__(self, parts: Parts, actor: Actor) -> None:
+        self.parts = parts
+        self.actor = actor
+        self._ledger = parts.ledger
+
+    # --- runs -----------------------------------------------------------------------------------------------
+
+    def start(self, agent_id: str, given: Json, engine: str, deadline: int | None = None) -> str:
+        """Accept a run, and drive nothing yet. Raises InputInvalid, NotAllowed; then nothing was opened."""
+        now = self.parts.clock.now()
+        if deadline is not None and deadline <= now:
+            raise InputInvalid("The deadline has passed already; give one that lies ahead.")
+        run_id, _, _ = self.parts.accept.run(
+            self.actor, agent_id, given, run_id=new_run_id(now), engine=engine, deadline=deadline
+        )
+        return run_id
+
+    def drive(self, run_id: str, engine: str | None = None) -> None:
+        """Drive with this engine, or with the one that drove last. Raises RunBusy while another driver lives."""
+        with self._engine(engine or self._ledger.run(run_id).engine) as driver:
+            driver.drive(run_id)
+
+    @contextmanager
+    def _engine(self, name: str) -> Generator[Engine]:
+        """Each engine is imported when it is asked for: the loop needs no LangGraph."""
+        if name == "loop":
+            from graphs.engines.loop import LoopEngine
+
+            yield LoopEngine(self.parts)
+        elif name == "langgraph":
+            from graphs.engines.langgraph import LangGraphEngine
+
+            with closing(LangGraphEngine(self.parts)) as engine:
+                yield engine
+        else:
+            raise InputInvalid(f"The engine {name!r} is not to be had here: give --engine {' or '.join(ENGINES)}.")
+
+    def run(self, run_id: str) -> Json:
+        """The run as it is now; moves that are due are made first. Raises RunNotFound."""
+        look(self._ledger, run_id)
+        return run_view(self._ledger, run_id, self._driver_alive(self._ledger.run(run_id)))
+
+    def recent(self, limit: int) -> list[Json]:
+        """The newest runs first."""
+        with self._ledger.database.read() as connection:
+            found = runs.recent(connection, self._ledger.tenant, limit)
+        for each in found:
+            look(self._ledger, each.run_id)
+        return [summary_view(self._ledger.run(each.run_id)) for each in found]
+
+    def _driver_alive(self, run: Run) -> bool:
+        held = run.nonce is not None and run.owner is not None and run.lease_until > self.parts.clock.now()
+        return held and run.owner is not None and not self.parts.owner.is_dead(run.owner)
+
+    def events(self, run_id: str, after: int = 0, limit: int = 100_000) -> list[Json]:
+        """The timeline after a number. Raises RunNotFound."""
+        self._ledger.run(run_id)
+        with self._ledger.database.read() as connection:
+            return events.page(connection, self._ledger.tenant, run_id, after, limit)
+
+    def last_event(self, run_id: str) -> int:
+        """The number of the newest event. Raises RunNotFound."""
+        return self._ledger.run(run_id).seq
+
+    def control(self, wish: str, run_id: str) -> str:
+        """`cancel`, `pause` or `resume`; the status that is true with the answer. Raises RunAlreadyTerminal."""
+        wishes = {
+            "cancel": self.parts.controls.cancel,
+            "pause": self.parts.controls.pause,
+            "resume": self.parts.controls.resume,
+        }
+        return wishes[wish](self.actor, run_id)
+
+    # --- approvals ------------------------------------------------------------------------------------------
+
+    def approvals(self, limit: int = 1000) -> list[Json]:
+        """Questions that are open now, oldest first."""
+        with self._ledger.database.read() as connection:
+            found = approvals.pending(connection, self._ledger.tenant, limit)
+        for run_id in {each.run_id for each in found}:
+            look(self._ledger, run_id)
+        now = [self.approval(each.approval_id) for each in found]
+        return [pending_view(each) for each in now if each.status == "pending"]
+
+    def approval(self, approval_id: str) -> Approval:
+        """Raises ApprovalNotFound."""
+        with self._ledger.database.read() as connection:
+            found = approvals.get(connection, self._ledger.tenant, approval_id)
+        if found is None:
+            raise ApprovalNotFound(approval_id)
+        return found
+
+    def decide(self, answer: Answer) -> None:
+        """Record one answer, and drive nothing. Raises what `Answers.decide` raises."""
+        self.parts.answers.decide(self.actor, answer)
+
+    # --- records --------------------------------------------------------------------------------------------
+
+    def tickets(self, limit: int) -> list[Json]:
+        """Newest first."""
+        return self.parts.business.objects("ticket", limit)
+
+    def audit(self, after: int, limit: int) -> list[Json]:
+        """Oldest first, after an entry's number."""
+        with self._ledger.database.read() as connection:
+            return audit.entries(connection, self._ledger.tenant, after, limit)
