@@ -63,9 +63,17 @@ def settings_from_environment() -> Settings:
         raise InputInvalid(f"REMIT_MODE={mode}: this version knows only the mode 'local'.")
     return Settings(
         data_dir=Path(os.path.abspath(os.environ.get("REMIT_DATA_DIR") or ".remit")),
-        user=os.environ.get("REMIT_USER") or getpass.getuser(),
+        user=os.environ.get("REMIT_USER") or _os_user(),
         materials_root=Path(root) if root else None,
     )
+
+
+def _os_user() -> str:
+    """The user's name; a user without one (as containers have) is named by number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +133,13 @@ def shipped_agents(settings: Settings) -> list[Agent]:
 
 def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     """Open both databases and wire everything. Raises DatabaseUnavailable, DatabaseTooNew, DatabaseTooOld, InputInvalid."""
-    new = not settings.ledger_path.exists()
     ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock)
     business = outside.business(outside.business_database(settings.business_path), outside.clock)
     reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock)
     registry = Registry((outside.tools or shipped_tools)(business, reader))
     agents = Agents((outside.agents or shipped_agents)(settings), registry)
     local = Actor(settings.user, ledger.tenant, "local")
-    if new:
-        _welcome(ledger, business, local)
+    _welcome(ledger, business, local)
     return Parts(
         settings=settings,
         clock=outside.clock,
@@ -150,24 +156,33 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
 
 
 def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
-    """The first opening of an empty data directory gives its user start, write and approve; on the record."""
-    for kind in ("ticket", "note"):
-        business.give("remit", local.subject, f"write:{kind}")
-    now = ledger.clock.now()
+    """The first opening of an empty data directory gives its user start, write and approve; on the record.
+
+    First is whoever finds the audit empty, so that a first opening that broke off is made up for by the next one.
+    """
+    with ledger.database.read() as connection:
+        if audit.entries(connection, ledger.tenant, 0, 1):
+            return
     with ledger.database.write() as connection:
+        if audit.entries(connection, ledger.tenant, 0, 1):
+            return  # another process was first
+        now = ledger.clock.now()
         for action in ("start", "approve"):
-            if audit.give(connection, ledger.tenant, now, "remit", local.subject, action, "*"):
-                audit.append(
-                    connection,
-                    ledger.tenant,
-                    now,
-                    REMIT,
-                    "grant.give",
-                    f"subject:{local.subject}",
-                    "given",
-                    rule="first opening of an empty data directory",
-                    detail={"action": action, "resource": "*"},
-                )
+            audit.give(connection, ledger.tenant, now, REMIT.subject, local.subject, action, "*")
+        for action in ("write:ticket", "write:note"):
+            business.give(REMIT.subject, local.subject, action)
+        for action in ("start", "approve", "write:ticket", "write:note"):
+            audit.append(
+                connection,
+                ledger.tenant,
+                now,
+                REMIT,
+                "grant.give",
+                f"subject:{local.subject}",
+                "given",
+                rule="first opening of an empty data directory",
+                detail={"action": action, "resource": "*"},
+            )
 
 
 _opening = threading.Lock()
