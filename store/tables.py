@@ -50,7 +50,8 @@ def _reasons() -> CheckConstraint:
     cases: list[str] = []
     for status, reasons in REASONS.items():
         listed = ", ".join(f"'{reason}'" for reason in sorted(reasons))
-        test = f"reason IN ({listed})" if reasons else "reason IS NULL"
+        # A CHECK that comes out as NULL passes, hence IS NOT NULL.
+        test = f"reason IS NOT NULL AND reason IN ({listed})" if reasons else "reason IS NULL"
         cases.append(f"(status = '{status}' AND {test})")
     return CheckConstraint(" OR ".join(cases), name="status_has_its_reason")
 

@@ -6,9 +6,9 @@ sees of it, `dies` what is left when a process is gone.
 
 from __future__ import annotations
 
-import itertools
+import sqlite3
+import uuid
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from state.acceptance import Expectation
 from state.actor import Actor
 from state.agent import AgentDefinition
 from state.approval import Approval
-from state.budget import Budget
 from state.errors import RemitError
 from state.operation import Operation
 from state.run import Run, effect_of, effects_of
@@ -92,7 +91,6 @@ class World:
     engine_made: Callable[[Parts], Engine] | None = None
     _opened: list[Parts] = field(default_factory=list)
     _engine: Engine | None = None
-    _names: Any = field(default_factory=lambda: itertools.count(1))
 
     # --- given ----------------------------------------------------------------------------------------------
 
@@ -210,9 +208,11 @@ class World:
         """A run of an agent that writes notes and has no acceptance criteria."""
         return self.start("noter", {})
 
-    def start(self, agent_id: str, given: dict[str, Any], *, by: str = USER, drive: bool = True, **more: Any) -> RunInWorld:
+    def start(
+        self, agent_id: str, given: dict[str, Any], *, by: str = USER, drive: bool = True, **more: Any
+    ) -> RunInWorld:
         run_id, _, _ = self.parts.accept.run(
-            Actor(by), agent_id, given, run_id=f"run-{next(self._names)}", engine=self.engine_name, **more
+            Actor(by), agent_id, given, run_id=f"run-{uuid.uuid4()}", engine=self.engine_name, **more
         )
         run = RunInWorld(self, run_id)
         return run.goes_on() if drive else run
@@ -232,6 +232,12 @@ class World:
     def audit(self) -> list[dict[str, Any]]:
         with self.parts.ledger.database.read() as connection:
             return audit.entries(connection, "local", 0, 10_000)
+
+    def state_version_of(self, run: RunInWorld, version: int) -> None:
+        """The run was written by a program of another state version."""
+        with sqlite3.connect(self.parts.settings.ledger_path) as connection:
+            connection.execute("UPDATE runs SET state_version = ? WHERE run_id = ?", (version, run.run_id))
+        connection.close()
 
     def permit(self, subject: str, action: str, resource: str = "*") -> None:
         with self.parts.ledger.database.write() as connection:
@@ -358,10 +364,3 @@ class RunInWorld:
     def decided(self) -> int:
         """How many turns were recorded."""
         return self.row.turn
-
-
-@contextmanager
-def budget(world: World, **limits: int | None):
-    """All agents have this budget."""
-    world.agent_has(budget=Budget(**limits))
-    yield world

@@ -133,24 +133,24 @@ _AT_ONCE = re.compile(
 _ZH_EVENT = r"(?P<event>公布|发布|印发|发文|公告|下发|颁布|刊登|刊发|签署|签发|签订|批准|核准|通过|备案|登报|公示|验收|收到|交付|成立|挂牌|公开)"
 _ZH_UNIT = r"(?P<unit>工作日|个工作日|交易日|个交易日|日|天|个月|周|个星期|年)"
 _ZH_COUNTED = re.compile(
-    r"(?P<lead>[^,，。;；:《》()]{0,24}?)"
-    + _ZH_EVENT
+    _ZH_EVENT
     + r"(?:实施)?(?:之日|当日|当天|之时|日期|日)(?:起)?(?:计算)?[,]?(?:届?满|第)?"
     r"(?P<number>\d{1,3}|[一二两三四五六七八九十廿]{1,3})"
     + _ZH_UNIT
     + r"(?:[之以]?后|起|届?满)?(?:的?(?P<next>次日|第二日))?"
 )
 _ZH_NEXT_MONTH = re.compile(
-    r"(?P<lead>[^,，。;；:《》()]{0,24}?)"
-    + _ZH_EVENT
+    _ZH_EVENT
     + r"(?:之日)?(?:的|起)?(?P<next>次月|下月|下个月)(?:1|一)[日号]"
 )
 _ZH_UPON = re.compile(
-    r"(?P<lead>[^,，。;；:《》()]{0,24}?)"
-    + _ZH_EVENT
+    _ZH_EVENT
     + r"(?:之日|当日|当天|之时|日)(?:的?(?P<next>次日|第二日|第二天))?(?:起)?"
 )
 _ZH_NOW = re.compile(r"(?P<event>即日起?|今日起|今天起|本日起|当日起)")
+
+_ANY_ENGLISH = re.compile(r"\b(?:days?|weeks?|months?|years?|(?:up)?on|immediate\w*|today|same|from|as of)\b", re.IGNORECASE)
+_ANY_CHINESE = re.compile(r"之日|当[日天]|之时|[即今本]日|今天|[次下]个?月|日期|[布发登开文告]日")
 
 
 def _english_number(text: str) -> int:
@@ -182,8 +182,8 @@ def _counted(match: re.Match[str]) -> Count:
 
 def _chinese(match: re.Match[str]) -> Count:
     groups = match.groupdict()
-    event = (groups.get("lead") or "") + match["event"]
-    start = match.start("event")
+    start = match.start()
+    event = re.split(r"[,。;:《》()]", match.string[max(0, start - 24) : start])[-1] + match["event"]
     if "number" not in groups:
         unit = "month start" if groups.get("next") in ("次月", "下月", "下个月") else "day"
         return Count(start, match.end(), event, 1 if groups.get("next") else 0, unit)
@@ -213,8 +213,8 @@ def _english_counts(text: str) -> list[Count]:
 
 def find_counts(text: str) -> list[Count]:
     """The days described by counting, longest description first where two overlap."""
-    found = _english_counts(text)
-    for pattern in (_ZH_COUNTED, _ZH_NEXT_MONTH, _ZH_UPON, _ZH_NOW):
+    found = _english_counts(text) if _ANY_ENGLISH.search(text) else []
+    for pattern in (_ZH_COUNTED, _ZH_NEXT_MONTH, _ZH_UPON, _ZH_NOW) if _ANY_CHINESE.search(text) else ():
         found += [_chinese(match) for match in pattern.finditer(text)]
     kept: list[Count] = []
     for count in found:

@@ -11,7 +11,7 @@ from tools.noticereading.characters import even_out, squeeze, take_out_struck
 from tools.noticereading.model import Unit
 from tools.noticereading.tables import Row, read_row, table_units
 
-_LONGEST = 1500
+_LONGEST = 1000
 _HEAD_LINES = 14
 _BULLET = re.compile(
     r"\s*(?:[-*+•·]\s+|#{1,6}\s|>|\d{1,2}[.)、]\s*(?!\d)|\([a-z0-9一二三四五六七八九十]{1,3}\)|[一二三四五六七八九十]{1,3}、"
@@ -27,7 +27,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _ENDS_OPEN = re.compile(
-    r"(?:[,:(-]|\b(?:on|from|of|the|is|as|until|by|to|and|after|in|at|for|with|a|an)|[自于从至])\s*$"
+    r"(?:[,:(-]|\b(?:on|from|of|the|is|as|until|by|to|and|after|in|at|for|with|a|an)|[自于从至起将])\s*$"
 )
 
 

@@ -15,6 +15,8 @@ from tools.noticereading.roles import read_roles
 from tools.noticereading.shifts import is_new, is_old
 from tools.noticereading.years import add_year, day_month_order, numbers_day
 
+# A line with more dates than this is a list of data, and reading all of them would take time out of proportion.
+_MOST = 40
 _PEOPLE = (
     r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?|tenants?|orders?|purchases?|install\w*|integrations?"
     r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?|repositor\w+|domains?|requests?|one|body|calls|traffic|registrations?)"
@@ -48,7 +50,7 @@ def _spans(unit: Unit) -> list[Span]:
             end = inside[0].end
         found.append(Span(count.start, end, Form.COUNTED, count=count))
     free = [span for span in dates if not any(c.start <= span.start < c.end for c in found)]
-    return sorted(free + found, key=lambda span: span.start)
+    return sorted(free + found, key=lambda span: span.start)[:_MOST]
 
 
 def _known(spans: Sequence[Span], order: str | None) -> list[Span]:

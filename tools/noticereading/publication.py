@@ -23,15 +23,17 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 
+_NEAR = 140
+
 
 def _rank(mention: Mention, last: int) -> int | None:
     text, span = mention.unit.text, mention.span
-    before, after = text[: span.start], text[span.end :]
+    before, after = text[max(0, span.start - _NEAR) : span.start], text[span.end : span.end + _NEAR]
     if re.search(r"[|]|\s-\s", before) and not re.search(r"comment|effective", before, re.I):
         before = re.split(r"[|]|\s-\s", before)[-1]
     if _LABEL.search(before):
         return 0 if re.search(r"[A-Za-z]{4}", before) or _ZH_STRONG.search(before) else 1
-    if _SELF.search(text) and mention.role in (Role.PUBLISHED, Role.NEUTRAL):
+    if _SELF.search(text[max(0, span.start - _NEAR) : span.end + _NEAR]) and mention.role in (Role.PUBLISHED, Role.NEUTRAL):
         return 2
     if mention.role is Role.EFFECTIVE and not mention.unit.head:
         return None

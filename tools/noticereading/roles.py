@@ -20,6 +20,8 @@ _HOURS = re.compile(
 )
 _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
 _AFTER_COST = 8
+_FAR = 1000
+_SHORT = 80
 _POINTING = re.compile(
     r"^(?:this|that|it|the (?:date|change|switch|day|new date)|both|these|all of this)\b|^(?:时间|日期|具体时间)",
     re.IGNORECASE,
@@ -27,31 +29,29 @@ _POINTING = re.compile(
 NO_CUE = Cue(0, 0, Role.NEUTRAL, Strength.HINT, 0)
 
 
-def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span]) -> int:
+def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int) -> int:
+    """How far a wording is from a date, with every break of the sentence between them counted as further."""
     if cue.end <= span.start:
-        gap, low, high, extra = text[cue.end : span.start], cue.end, span.start, 0
+        low, high, extra = cue.end, span.start, 0
     elif cue.start >= span.end:
-        gap, low, high, extra = text[span.end : cue.start], span.end, cue.start, _AFTER_COST
+        low, high, extra = span.end, cue.start, _AFTER_COST
     else:
-        return 0 if span.form is not Form.COUNTED or cue.role is Role.EFFECTIVE else 1000
+        return 0 if span.form is not Form.COUNTED or cue.role is Role.EFFECTIVE else _FAR
     if cue.role is Role.CITED and cue.start == span.end:
         return -1  # "2018年3月1日发布的" belongs to the thing that follows, whatever stands before it
+    if high - low + extra > most:
+        return _FAR
+    gap = text[low:high]
     between = sum(1 for other in others if low <= other.start and other.end <= high)
-    return (
-        len(gap)
-        + extra
-        + 25 * between
-        + 14 * gap.count(",")
-        + 60 * len(_BREAK.findall(gap))
-        + 20 * len(_JOIN.findall(gap))
-        + 6 * gap.count("(")
-    )
+    breaks = 60 * len(_BREAK.findall(gap)) + 20 * len(_JOIN.findall(gap))
+    return len(gap) + extra + 25 * between + 14 * gap.count(",") + 6 * gap.count("(") + breaks
 
 
 def _nearest(text: str, cues: list[Cue], span: Span, others: Sequence[Span]) -> Cue | None:
     best: tuple[int, Cue] | None = None
     for cue in cues:
-        distance = _distance(text, cue, span, others)
+        most = min(cue.limit, best[0]) if best else cue.limit
+        distance = _distance(text, cue, span, others, most)
         if distance <= cue.limit and (best is None or distance < best[0]):
             best = (distance, cue)
     return best[1] if best else None
@@ -65,9 +65,10 @@ def read_roles(unit: Unit, spans: Sequence[Span], previous: str) -> list[Cue]:
     table, hints = (CHINESE + ENGLISH, HINTS_ZH + HINTS) if chinese else (ENGLISH, HINTS)
     cues = [cue for cue in find_cues(unit.text, table) if not _inside_count(cue, spans)]
     weak = find_cues(unit.text, hints)
+    context = _from_context(unit, table, previous)
     found: list[Cue] = []
     for span in spans:
-        best = _nearest(unit.text, cues, span, spans) or _from_context(unit, span, table, previous)
+        best = _nearest(unit.text, cues, span, spans) or context
         best = best or _nearest(unit.text, weak, span, spans)
         found.append(_bounded(unit.text, span, best, spans) if best else NO_CUE)
     return found
@@ -79,14 +80,14 @@ def _inside_count(cue: Cue, spans: Sequence[Span]) -> bool:
     return cue.role is not Role.EFFECTIVE and any(span.start <= cue.start < span.end for span in counted)
 
 
-def _from_context(unit: Unit, span: Span, table: list[Wording], previous: str) -> Cue | None:
+def _from_context(unit: Unit, table: list[Wording], previous: str) -> Cue | None:
+    """What a sentence that points back ("This happens on ...") or a bare day under a heading is about."""
     if _POINTING.match(unit.text):
         pointed = [cue for cue in find_cues(previous, table) if cue.role is Role.EFFECTIVE]
         if pointed:
             return pointed[-1]
-    above = find_cues(unit.heading, table)
-    if above and (unit.row or len(unit.text) - (span.end - span.start) < 60):
-        return above[0]
+    if unit.row or len(unit.text) < _SHORT:
+        return next(iter(find_cues(unit.heading, table)), None)
     return None
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import Literal
 
 from tools.noticereading.layout import Layout
@@ -117,14 +118,14 @@ def _covers(vague: Mention, day: date) -> bool:
     return span.month_day is None or span.month_day[0] in (0, day.month)
 
 
-def _said_twice(counted: Mention, top: Sequence[Mention]) -> bool:
-    """Whether the day of an open count is named right beside it: "30 days after publication, that is on 1 May"."""
-    for other in top:
-        if other.unit.index == counted.unit.index and other.day:
-            low, high = sorted((counted.span, other.span), key=lambda span: span.start)
-            if _THAT_IS.fullmatch(counted.unit.text[low.end : high.start]):
-                return True
-    return False
+def _said_twice(top: Sequence[Mention]) -> list[Mention]:
+    """Open counts whose day is named right beside them: "30 days after publication, that is on 1 May"."""
+    found: list[Mention] = []
+    for one, two in pairwise(top):
+        beside = one.unit.index == two.unit.index and (one.day is None) != (two.day is None)
+        if beside and _THAT_IS.fullmatch(one.unit.text[one.span.end : two.span.start]):
+            found.append(one if one.day is None else two)
+    return found
 
 
 def _from(top: Sequence[Mention], live: Sequence[Mention]) -> Verdict:
@@ -137,11 +138,9 @@ def _from(top: Sequence[Mention], live: Sequence[Mention]) -> Verdict:
             "The notice names the day only as possible or planned, not as settled.",
         )
     days = list(dict.fromkeys(m.day for m in top if m.day))
-    open_ones = [
-        m
-        for m in top
-        if m.day is None and not any(_covers(m, day) for day in days) and not _said_twice(m, top)
-    ]
+    twice = _said_twice(top)
+    undated = [m for m in top if m.day is None and m not in twice] if days else top
+    open_ones = [m for m in undated if not any(_covers(m, day) for day in days)]
     if len(days) > 1:
         days = _for_everyone(top) or days
     if len(days) > 1 or (days and open_ones):
