@@ -12,8 +12,7 @@ STATED: list[tuple[str, str, str]] = [
     ("the dates paragraph", FR + "DATES: This rule is effective July 3, 2024.", "2024-07-03"),
     (
         "effective and applicable",
-        FR
-        + "DATES: These regulations are effective on July 3, 2024, and applicable beginning January 1, 2024.",
+        FR + "DATES: These regulations are effective on July 3, 2024, and applicable beginning January 1, 2024.",
         "2024-07-03",
     ),
     (
@@ -24,14 +23,12 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "compliance later than the start",
-        FR
-        + "DATES: The rule is effective August 2, 2024. The compliance date for small entities is February 3, 2025.",
+        FR + "DATES: The rule is effective August 2, 2024. The compliance date for small entities is February 3, 2025.",
         "2024-08-02",
     ),
     (
         "compliance excepted by the same sentence",
-        FR
-        + "DATES: This rule takes effect August 2, 2024, except that compliance with the labels is not required"
+        FR + "DATES: This rule takes effect August 2, 2024, except that compliance with the labels is not required"
         " until February 3, 2025.",
         "2024-08-02",
     ),
@@ -208,8 +205,7 @@ NOT_STATED: list[tuple[str, str, str]] = [
     ),
     (
         "one section on an unnamed day",
-        FR
-        + "DATES: Effective July 3, 2024, except for the amendment to § 64.1200, which is delayed indefinitely.",
+        FR + "DATES: Effective July 3, 2024, except for the amendment to § 64.1200, which is delayed indefinitely.",
         "not_in_force several",
     ),
     (
@@ -265,9 +261,7 @@ def test_a_day_that_the_wording_settles_is_read(text: str, expected: str) -> Non
     assert reading.quote in text
 
 
-@pytest.mark.parametrize(
-    ("text", "reasons"), [row[1:] for row in NOT_STATED], ids=[row[0] for row in NOT_STATED]
-)
+@pytest.mark.parametrize(("text", "reasons"), [row[1:] for row in NOT_STATED], ids=[row[0] for row in NOT_STATED])
 def test_a_day_that_the_wording_leaves_open_is_not_guessed(text: str, reasons: str) -> None:
     reading = read_effective_date(text)
     assert reading.effective is None, reading

@@ -122,9 +122,7 @@ def test_a_day_that_a_chinese_wording_settles_is_read(text: str, expected: str) 
     assert reading.quote in text
 
 
-@pytest.mark.parametrize(
-    ("text", "reasons"), [row[1:] for row in NOT_STATED], ids=[row[0] for row in NOT_STATED]
-)
+@pytest.mark.parametrize(("text", "reasons"), [row[1:] for row in NOT_STATED], ids=[row[0] for row in NOT_STATED])
 def test_a_day_that_a_chinese_wording_leaves_open_is_not_guessed(text: str, reasons: str) -> None:
     reading = read_effective_date(text)
     assert reading.effective is None, reading

@@ -36,8 +36,7 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "new and existing in one sentence",
-        POST
-        + "The new price applies to new customers from May 1, 2026 and to existing customers from August 1, 2026.",
+        POST + "The new price applies to new customers from May 1, 2026 and to existing customers from August 1, 2026.",
         "2026-08-01",
     ),
     (
@@ -75,8 +74,7 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "timetable",
-        POST
-        + "| Date | What happens |\n|---|---|\n| April 1, 2026 | Warnings appear |\n| May 1, 2026 | Brownout |\n"
+        POST + "| Date | What happens |\n|---|---|\n| April 1, 2026 | Warnings appear |\n| May 1, 2026 | Brownout |\n"
         "| June 1, 2026 | The old host is switched off |",
         "2026-06-01",
     ),
@@ -167,9 +165,7 @@ def test_the_day_that_the_change_holds_for_everybody_is_read(text: str, expected
     assert reading.quote in text
 
 
-@pytest.mark.parametrize(
-    ("text", "reasons"), [row[1:] for row in NOT_STATED], ids=[row[0] for row in NOT_STATED]
-)
+@pytest.mark.parametrize(("text", "reasons"), [row[1:] for row in NOT_STATED], ids=[row[0] for row in NOT_STATED])
 def test_a_change_with_no_one_day_for_everybody_has_none(text: str, reasons: str) -> None:
     reading = read_effective_date(text)
     assert reading.effective is None, reading

@@ -17,9 +17,7 @@ _TRADITIONAL = str.maketrans(
 _TABLE = {**_FULL_WIDTH, **_SPACES, **_DASHES, **_QUOTES, **_TRADITIONAL}
 
 # [^~] and [^<] keep each search short: a mark that is never closed costs one look ahead, not the whole text.
-_STRUCK = re.compile(
-    r"~~([^~]{1,2000})~~|<(del|s|strike)\b[^<>]{0,200}>([^<]{1,2000})</\2\s*>", re.IGNORECASE
-)
+_STRUCK = re.compile(r"~~([^~]{1,2000})~~|<(del|s|strike)\b[^<>]{0,200}>([^<]{1,2000})</\2\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|<!--[^<>]{0,2000}-->")
 _MARK = re.compile(r"\*\*|__|`|\*(?=\S)|(?<=\S)\*")
 _CJK = r"\u3007\u3400-\u9fff\u3001\u3002《》「」"

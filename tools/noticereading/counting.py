@@ -73,9 +73,7 @@ _NUMBER = (
     + "|".join(sorted(_ONES, key=len, reverse=True))
     + r"|an?|one hundred(?: and)?(?: eighty| twenty)?)"
 )
-_UNIT = (
-    r"(?P<kind>(?:calendar|full|consecutive|business|working|week)?[\s-]*)(?P<unit>day|week|month|year)s?'?"
-)
+_UNIT = r"(?P<kind>(?:calendar|full|consecutive|business|working|week)?[\s-]*)(?P<unit>day|week|month|year)s?'?"
 _EVENT = r"(?P<event>(?:[^.;:,|()]|,\s\d{4}){2,110})"
 _COUNTED = re.compile(
     r"\b"
@@ -87,11 +85,7 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _LATER = re.compile(
-    r"\b"
-    + _NUMBER
-    + r"(?:\s*\(\d{1,4}\))?[\s-]+"
-    + _UNIT
-    + r"\s+(?P<event>later|thereafter|afterwards?|hence)\b",
+    r"\b" + _NUMBER + r"(?:\s*\(\d{1,4}\))?[\s-]+" + _UNIT + r"\s+(?P<event>later|thereafter|afterwards?|hence)\b",
     re.I,
 )
 _IN_TIME = re.compile(
@@ -103,9 +97,7 @@ _IN_TIME = re.compile(
     re.I,
 )
 _NTH = re.compile(
-    r"\b(?:the\s+)?(?P<nth>\d{1,3}(?:st|nd|rd|th)|"
-    + "|".join(_ORDINALS + _TENTHS)
-    + r")(?:\s+calendar)?\s+day\s+"
+    r"\b(?:the\s+)?(?P<nth>\d{1,3}(?:st|nd|rd|th)|" + "|".join(_ORDINALS + _TENTHS) + r")(?:\s+calendar)?\s+day\s+"
     r"(?:after|following)\s+(?:that of\s+)?" + _EVENT,
     re.IGNORECASE,
 )
@@ -133,23 +125,20 @@ _AT_ONCE = re.compile(
 _ZH_EVENT = r"(?P<event>公布|发布|印发|发文|公告|下发|颁布|刊登|刊发|签署|签发|签订|批准|核准|通过|备案|登报|公示|验收|收到|交付|成立|挂牌|公开)"
 _ZH_UNIT = r"(?P<unit>工作日|个工作日|交易日|个交易日|日|天|个月|周|个星期|年)"
 _ZH_COUNTED = re.compile(
-    _ZH_EVENT
-    + r"(?:实施)?(?:之日|当日|当天|之时|日期|日)(?:起)?(?:计算)?[,]?(?:届?满|第)?"
+    _ZH_EVENT + r"(?:实施)?(?:之日|当日|当天|之时|日期|日)(?:起)?(?:计算)?[,]?(?:届?满|第)?"
     r"(?P<number>\d{1,3}|[一二两三四五六七八九十廿]{1,3})"
     + _ZH_UNIT
     + r"(?:[之以]?后|起|届?满)?(?:的?(?P<next>次日|第二日))?"
 )
-_ZH_NEXT_MONTH = re.compile(
-    _ZH_EVENT
-    + r"(?:之日)?(?:的|起)?(?P<next>次月|下月|下个月)(?:1|一)[日号]"
-)
-_ZH_UPON = re.compile(
-    _ZH_EVENT
-    + r"(?:之日|当日|当天|之时|日)(?:的?(?P<next>次日|第二日|第二天))?(?:起)?"
-)
+_ZH_NEXT_MONTH = re.compile(_ZH_EVENT + r"(?:之日)?(?:的|起)?(?P<next>次月|下月|下个月)(?:1|一)[日号]")
+_ZH_UPON = re.compile(_ZH_EVENT + r"(?:之日|当日|当天|之时|日)(?:的?(?P<next>次日|第二日|第二天))?(?:起)?")
 _ZH_NOW = re.compile(r"(?P<event>即日起?|今日起|今天起|本日起|当日起)")
 
-_ANY_ENGLISH = re.compile(r"\b(?:days?|weeks?|months?|years?|(?:up)?on|immediate\w*|today|same|from|as of)\b", re.IGNORECASE)
+# More descriptions than this in one line are no sentence.
+_MOST = 40
+_ANY_ENGLISH = re.compile(
+    r"\b(?:days?|weeks?|months?|years?|(?:up)?on|immediate\w*|today|same|from|as of)\b", re.IGNORECASE
+)
 _ANY_CHINESE = re.compile(r"之日|当[日天]|之时|[即今本]日|今天|[次下]个?月|日期|[布发登开文告]日")
 
 
@@ -191,9 +180,7 @@ def _chinese(match: re.Match[str]) -> Count:
     unit = (
         "working day"
         if "工作" in name or "交易" in name
-        else (
-            "month" if "月" in name else "week" if name[-1] in "周期" else "year" if name == "年" else "day"
-        )
+        else ("month" if "月" in name else "week" if name[-1] in "周期" else "year" if name == "年" else "day")
     )
     number = (chinese_number(match["number"]) or 0) + (1 if groups.get("next") and unit == "day" else 0)
     return Count(start, match.end(), event, number, unit)
@@ -218,7 +205,7 @@ def find_counts(text: str) -> list[Count]:
         found += [_chinese(match) for match in pattern.finditer(text)]
     kept: list[Count] = []
     for count in found:
-        if not any(count.start < other.end and other.start < count.end for other in kept):
+        if len(kept) < _MOST and not any(count.start < other.end and other.start < count.end for other in kept):
             kept.append(count)
     return kept
 

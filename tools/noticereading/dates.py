@@ -37,16 +37,10 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_RANGE = _compile(
-    _OFTEN + _MONTH + r"\s+(?P<day>\d{1,2})\s?(?:-|to|through|until)\s?\d{1,2},?\s+(?P<year>\d{4})\b"
-)
+_RANGE = _compile(_OFTEN + _MONTH + r"\s+(?P<day>\d{1,2})\s?(?:-|to|through|until)\s?\d{1,2},?\s+(?P<year>\d{4})\b")
 _WORDED = [
     _compile(
-        _OFTEN
-        + _MONTH
-        + r"\s+"
-        + _DAY
-        + r"(?:\s?\([A-Za-z]{3,9}\))?(?:\s?,\s?|\s+)(?:of\s+)?(?P<year>\d{4})\b(?!-\d)"
+        _OFTEN + _MONTH + r"\s+" + _DAY + r"(?:\s?\([A-Za-z]{3,9}\))?(?:\s?,\s?|\s+)(?:of\s+)?(?P<year>\d{4})\b(?!-\d)"
     ),
     _compile(_OFTEN + _DAY + r"(?:\s+day)?(?:\s+of)?[\s-]+" + _MONTH + r",?[\s-]+(?P<year>\d{4})\b"),
     _compile(_OFTEN + r"(?P<year>\d{4})[\s-]+" + _MONTH + r"[\s-]+" + _DAY + r"\b"),
@@ -59,9 +53,7 @@ _ISO = re.compile(
     r"(?<![\w./-])(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})"
     r"(?:(?=T\d)|(?![\w/]|-\w|\.\d))"
 )
-_NUMBERS = _compile(
-    _OFTEN + _WEEKDAY + r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})" + _AFTER
-)
+_NUMBERS = _compile(_OFTEN + _WEEKDAY + r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})" + _AFTER)
 _NO_YEAR = [
     _compile(_OFTEN + _MONTH + r"\s+" + _DAY + r"\b(?!\s*,?\s*\d{4}\b|:\d)"),
     _compile(_OFTEN + _DAY + r"(?:\s+day)?(?:\s+of)?\s+" + _MONTH + r"(?!\w|\s*,?\s*\d{4}\b)"),

@@ -60,9 +60,7 @@ class UnreadableNotice(ValueError):
 def notice_text(data: bytes, name: str) -> str:
     """The text of a notice from a .txt, .md, .html or .htm file."""
     if data.startswith(_BINARY):
-        raise UnreadableNotice(
-            f"{name} is not a text file; save it as plain text, Markdown or HTML and try again."
-        )
+        raise UnreadableNotice(f"{name} is not a text file; save it as plain text, Markdown or HTML and try again.")
     is_html = name.lower().endswith((".html", ".htm", ".xhtml"))
     text = _decode(data, name, is_html)
     if is_html:
@@ -116,9 +114,7 @@ def _try(data: bytes, encoding: str | None) -> str | None:
 def _strictly(data: bytes, encoding: str, name: str) -> str:
     text = _try(data, encoding)
     if text is None:
-        raise UnreadableNotice(
-            f"The characters of {name} cannot be made out; save it in UTF-8 and try again."
-        )
+        raise UnreadableNotice(f"The characters of {name} cannot be made out; save it in UTF-8 and try again.")
     return text
 
 
@@ -152,7 +148,6 @@ def html_text(markup: str) -> str:
 
 def _row(row: "Tag") -> str:
     cells = (
-        re.sub(r"\s+", " ", cell.get_text(" ", strip=True)).replace("|", "/")
-        for cell in row.find_all(("td", "th"))
+        re.sub(r"\s+", " ", cell.get_text(" ", strip=True)).replace("|", "/") for cell in row.find_all(("td", "th"))
     )
     return "| " + " | ".join(cells) + " |"

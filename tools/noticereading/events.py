@@ -48,9 +48,7 @@ def base_days(count: Count, mentions: Sequence[Mention], published: list[date]) 
             found = _days_of(pattern, mentions)
             return found or (set(published) if name == "印发" else set())
     if re.search(r"\bcomment", low):
-        return {
-            m.day for m in mentions if m.day and m.role is Role.COMMENT and m.span.form is not Form.COUNTED
-        }
+        return {m.day for m in mentions if m.day and m.role is Role.COMMENT and m.span.form is not Form.COUNTED}
     if low in ("later", "thereafter", "afterwards", "afterward", "hence"):
         return set()
     if _OTHER_PUBLICATION.search(low):
@@ -66,11 +64,7 @@ def _days_of(pattern: str, mentions: Sequence[Mention]) -> set[date]:
         text, span = mention.unit.text, mention.span
         near = text[max(0, span.start - 40) : span.start] + " " + text[span.end : span.end + 16]
         known = mention.day and span.form is not Form.COUNTED
-        if (
-            known
-            and re.search(pattern, near, re.IGNORECASE)
-            and not re.search(r"by reference|after|以后|之后", near)
-        ):
+        if known and re.search(pattern, near, re.IGNORECASE) and not re.search(r"by reference|after|以后|之后", near):
             found |= {mention.day} if mention.day else set()
     return found
 

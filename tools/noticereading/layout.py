@@ -18,9 +18,7 @@ _BULLET = re.compile(
     r"|第[一二三四五六七八九十百零\d]{1,5}[条章]|【)"
 )
 _LABEL = re.compile(r"\s*(?:[A-Z][\w'()/&. -]{1,40}|[\u4e00-\u9fff]{2,12}):")
-_SENTENCE = re.compile(
-    r"[。!?！？]+[\"')」》]*\s*|\.[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9\u4e00-\u9fff])|;\s*\n\s*"
-)
+_SENTENCE = re.compile(r"[。!?！？]+[\"')」》]*\s*|\.[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9\u4e00-\u9fff])|;\s*\n\s*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|No|Nos|Sec|Secs|Art|Doc|Fed|Reg|vs?|Mr|Ms|Dr|St|approx"
     r"|Inc|Ltd|Co|Corp|Dept|Vol|U\.S|E\.U|U\.K|e\.g|i\.e|cf|[ap]\.m|Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)|\b[A-Z])$",
@@ -79,9 +77,7 @@ def _blocks(plain: str) -> Iterator[_Block]:
     count = first = number = 0
     last = ""
     for at, line in _lines(plain):
-        if start >= 0 and (
-            not line.strip() or last.lstrip().startswith(("#", "|")) or not _goes_on(last, line)
-        ):
+        if start >= 0 and (not line.strip() or last.lstrip().startswith(("#", "|")) or not _goes_on(last, line)):
             yield _Block(start, end, count, first)
             start = -1
         if line.strip():
@@ -97,9 +93,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """The sentences of a block as places in it; an endless one is cut so that work stays in proportion."""
     start = 0
     for match in _SENTENCE.finditer(text):
-        if match[0].startswith(".") and _ABBREVIATION.search(
-            text[max(start, match.start() - 12) : match.start()]
-        ):
+        if match[0].startswith(".") and _ABBREVIATION.search(text[max(start, match.start() - 12) : match.start()]):
             continue
         yield from _chop(start, match.end())
         start = match.end()

@@ -107,14 +107,10 @@ def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
         before = unit.text
     last = len(layout.units) - 1
     published = publication_days(mentions, last)
-    named = {span.day for _, spans in lines for span in spans if span.day} | {
-        m.day for m in mentions if m.day
-    }
+    named = {span.day for _, spans in lines for span in spans if span.day} | {m.day for m in mentions if m.day}
     mentions = _with_years(mentions, named, published[0] if len(published) == 1 else None)
     published = published or publication_days(mentions, last)
-    return [
-        replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions
-    ], published
+    return [replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions], published
 
 
 def _with_years(mentions: list[Mention], named: set[date], published: date | None) -> list[Mention]:

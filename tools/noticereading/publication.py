@@ -33,7 +33,10 @@ def _rank(mention: Mention, last: int) -> int | None:
         before = re.split(r"[|]|\s-\s", before)[-1]
     if _LABEL.search(before):
         return 0 if re.search(r"[A-Za-z]{4}", before) or _ZH_STRONG.search(before) else 1
-    if _SELF.search(text[max(0, span.start - _NEAR) : span.end + _NEAR]) and mention.role in (Role.PUBLISHED, Role.NEUTRAL):
+    if _SELF.search(text[max(0, span.start - _NEAR) : span.end + _NEAR]) and mention.role in (
+        Role.PUBLISHED,
+        Role.NEUTRAL,
+    ):
         return 2
     if mention.role is Role.EFFECTIVE and not mention.unit.head:
         return None

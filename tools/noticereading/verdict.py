@@ -184,9 +184,7 @@ def _open(mention: Mention) -> Verdict:
 def _stated(mention: Mention) -> Verdict:
     day = mention.day
     if mention.span.form is Form.COUNTED:
-        return Verdict(
-            day, "relative", mention.unit, f"Counted from a day that the notice names, the start is {day}."
-        )
+        return Verdict(day, "relative", mention.unit, f"Counted from a day that the notice names, the start is {day}.")
     if mention.strength is Strength.MOVED:
         return Verdict(day, "stated", mention.unit, f"The notice moves the start to {day}.")
     return Verdict(day, "stated", mention.unit, f"The notice says that it starts on {day}.")
@@ -195,14 +193,10 @@ def _stated(mention: Mention) -> Verdict:
 def _nothing(layout: Layout, mentions: Sequence[Mention]) -> Verdict:
     for unit in layout.units:
         if _LATER_NOTICE.search(unit.text) or _UNNAMED.search(unit.text):
-            return Verdict(
-                None, "unnamed_day", unit, "The start depends on a day that the notice does not name."
-            )
+            return Verdict(None, "unnamed_day", unit, "The start depends on a day that the notice does not name.")
     gone = [m for m in mentions if m.dropped]
     if gone:
-        return Verdict(
-            None, "not_in_force", gone[-1].unit, "The day once set no longer holds, and no other is named."
-        )
+        return Verdict(None, "not_in_force", gone[-1].unit, "The day once set no longer holds, and no other is named.")
     return Verdict(None, "none", None, "The notice names no day on which it starts.")
 
 

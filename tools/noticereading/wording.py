@@ -22,9 +22,7 @@ class Wording:
 
 def any_of(block: str) -> re.Pattern[str]:
     """One pattern out of a block of expressions that stand on lines or two spaces apart; Latin ones are whole words."""
-    return re.compile(
-        "|".join(_whole(words) for words in re.split(r"\s*\n\s*|\s{2,}", block.strip())), re.IGNORECASE
-    )
+    return re.compile("|".join(_whole(words) for words in re.split(r"\s*\n\s*|\s{2,}", block.strip())), re.IGNORECASE)
 
 
 def _whole(words: str) -> str:

@@ -14,7 +14,9 @@ _END = (
 _NOT = r"(?:not|never|neither|cannot|can't|won't|doesn't|isn't) (?:\w+ ){0,2}?"
 _YEARS = r"(?:taxable |plan |fiscal |calendar |model |school |award |policy |tax )*(?:years?|periods?|returns?|contracts?|plans?|entries)"
 _RULE = r"(?:rule|regulation|order|notice|document|directive|policy|AD)s?"
-_MUST = r"(?:must|should|need to|have to|required to|please|recommend\w*|encourage\w*|advise\w*|urge\w*|asked? (?:\w+ )?to)"
+_MUST = (
+    r"(?:must|should|need to|have to|required to|please|recommend\w*|encourage\w*|advise\w*|urge\w*|asked? (?:\w+ )?to)"
+)
 _ACT = (
     r"(?:migrate|upgrade|update|move|switch|install|meet|report|complete|finish|act|stop using|replace|register|renew"
     r"|be in place|have|follow|adopt|apply|convert|export|download|rotate|back up|transition|test|plan)"

@@ -55,9 +55,7 @@ def numbers_day(span: Span, order: str | None) -> date | None:
     return found.get(order) if order else None
 
 
-def add_year(
-    span: Span, text: str, beside: Sequence[Span], named: set[date], published: date | None
-) -> date | None:
+def add_year(span: Span, text: str, beside: Sequence[Span], named: set[date], published: date | None) -> date | None:
     """The day of a date without a year: the one the notice names elsewhere, or the year that the line carries over."""
     if span.month_day is None:
         return None
