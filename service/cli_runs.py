@@ -80,18 +80,20 @@ def carry_on(cases: UseCases, run_id: str, engine: str | None, *, as_json: bool,
         from service.terminal import Screen
 
         timeline = Timeline(cases, run_id, Screen(aside=as_json).event, after)
+    asks = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     while True:
         drive(cases, run_id, engine, timeline)
         run = cases.run(run_id)
-        if as_json or not _answered(cases, run):
+        if not asks or not _answered(cases, run["pending"]["approvals"]):
             break
+    if not asks and not as_json:
+        _show_questions(run)
     finish(run, as_json)
 
 
-def _answered(cases: UseCases, run: Json) -> bool:
+def _answered(cases: UseCases, asked: list[Json]) -> bool:
     """Ask at the terminal what is open; True if the run can go on now."""
-    asked = run["pending"]["approvals"]
-    if not asked or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not asked:
         return False
     from service.asking import ask_all
     from service.terminal import Screen
@@ -99,21 +101,28 @@ def _answered(cases: UseCases, run: Json) -> bool:
     return ask_all(cases, Screen(), asked)
 
 
+def _show_questions(run: Json) -> None:
+    from service.terminal import Screen
+
+    screen = Screen()
+    for asked in run["pending"]["approvals"]:
+        screen.approval(asked)
+
+
 def finish(run: Json, as_json: bool) -> None:
     """Print a run and leave with the exit code that its status calls for."""
-    if as_json:
-        print_json(run)
-    else:
-        from service.terminal import Screen
-
-        screen = Screen()
-        if not sys.stdout.isatty():  # at a terminal it was put as a question
-            for asked in run["pending"]["approvals"]:
-                screen.approval(asked)
-        screen.run(run)
+    _print_run(run, as_json)
     if run["status"] in LIVE:
         raise typer.Exit(NOT_ENDED)
     raise typer.Exit(SUCCEEDED if run["status"] == "succeeded" else ENDED_OTHERWISE)
+
+
+def _print_run(run: Json, as_json: bool) -> None:
+    if as_json:
+        return print_json(run)
+    from service.terminal import Screen
+
+    Screen().run(run)
 
 
 def show(
@@ -126,14 +135,9 @@ def show(
         if run_id is None:
             return _list(cases.recent(limit), as_json)
         run = cases.run(run_id)
-    if as_json:
-        return print_json(run)
-    from service.terminal import Screen
-
-    screen = Screen()
-    for asked in run["pending"]["approvals"]:
-        screen.approval(asked)
-    screen.run(run)
+    if not as_json:
+        _show_questions(run)
+    _print_run(run, as_json)
 
 
 def _list(runs: list[Json], as_json: bool) -> None:
