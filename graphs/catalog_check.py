@@ -27,7 +27,9 @@ class Task(TypedDict):
 DEFINITION = AgentDefinition(
     agent_id=AGENT_ID,
     version="1",
-    instructions="Read the notice and the record. Where the effective dates differ, ask for one ticket. Never guess a date.",
+    instructions=(
+        "Read the notice and the record. Where the effective dates differ, ask for one ticket. Never guess a date."
+    ),
     decider="rules",
     tools=("read_notice@1", "read_record@1", "create_ticket@1"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Annotated, Any
 
 from langgraph.channels import UntrackedValue
@@ -28,9 +29,9 @@ def build_graph(parts: Parts, driving: Driving, agent_id: str) -> StateGraph[Any
     task = parts.agents.get(agent_id).task
     state = _with(DrivenState, task)
     node = steps(parts, driving, agent_id, interrupt, GraphInterrupt)
-    ends = {name: name for name in (*flow.STEPS, flow.END)}
+    ends: dict[Hashable, str] = {name: name for name in (*flow.STEPS, flow.END)}
 
-    graph = StateGraph(state, input_schema=task, output_schema=RunOutput)
+    graph: Any = StateGraph(state, input_schema=task, output_schema=RunOutput)
     graph.add_edge(START, flow.START)
     for name in flow.STEPS:
         graph.add_node(name, node[name].run)

@@ -7,7 +7,7 @@ import getpass
 import os
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodes.accept import Accept
@@ -32,7 +32,7 @@ from tools.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where data lives and who the local user is. `materials_root` confines files that runs are given; None: any file."""
+    """Where data lives and who the local user is. `materials_root` confines the files of runs; None allows any."""
 
     data_dir: Path
     user: str
@@ -104,14 +104,14 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What may be put in place of the ordinary parts: a clock, databases that fail, a policy, agents and tools of one's own."""
+    """What may be put in place of the ordinary parts: a clock, databases, a policy, agents and tools of one's own."""
 
-    clock: Clock = SystemClock()
+    clock: Clock = field(default_factory=SystemClock)
     ledger_database: Callable[[Path], Database] = Ledger.database_at
     business_database: Callable[[Path], Database] = BusinessStore.database_at
     business: type[BusinessStore] = BusinessStore
     reader: type[BusinessStore] = BusinessStore
-    policy: Policy = RowPolicy()
+    policy: Policy = field(default_factory=RowPolicy)
     tools: Callable[[BusinessStore, BusinessStore], Iterable[Tool]] | None = None
     agents: Callable[[Settings], Iterable[Agent]] | None = None
 
@@ -132,7 +132,7 @@ def shipped_agents(settings: Settings) -> list[Agent]:
 
 
 def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
-    """Open both databases and wire everything. Raises DatabaseUnavailable, DatabaseTooNew, DatabaseTooOld, InputInvalid."""
+    """Open both databases and wire everything. Raises the errors of `Database`, and InputInvalid for wrong wiring."""
     ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock)
     business = outside.business(outside.business_database(settings.business_path), outside.clock)
     reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock)

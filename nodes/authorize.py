@@ -94,9 +94,9 @@ def preview_of(checked: Checked, proposal: Json, index: int) -> Json:
     """What the approver is shown: the tool's own preview and the words that the proposal cites."""
     if not isinstance(checked.tool, WriteTool):
         return {}
-    actions = proposal.get("actions") or []
-    cites = actions[index].get("cites", []) if index < len(actions) else []
-    return {**checked.tool.preview(checked.arguments), "cites": cites}
+    actions: list[Json] = proposal.get("actions") or []
+    cites = actions[index].get("cites") if index < len(actions) else None
+    return {**checked.tool.preview(checked.arguments), "cites": cites or []}
 
 
 def write_down(tx: RunTransaction, planned: Planned, preview: Json, definition: AgentDefinition) -> str | None:

@@ -55,8 +55,8 @@ def close_open(tx: RunTransaction, facts: Facts) -> None:
     """What was planned and asked of the turn is cancelled with the run."""
     for operation in facts.operations:
         approval = facts.approvals.get(operation.operation_id)
+        if operation.status not in {"planned", "awaiting_approval", "approved"}:
+            continue
         if approval is not None and approval.status in {"pending", "approved"}:
-            if operation.status in {"awaiting_approval", "approved"}:
-                approvals.move(tx, approval, "cancelled")
-        if operation.status in {"planned", "awaiting_approval", "approved"}:
-            operations.move(tx, operation, "cancelled", detail="the run ended")
+            approvals.move(tx, approval, "cancelled")
+        operations.move(tx, operation, "cancelled", detail="the run ended")

@@ -91,7 +91,7 @@ class ExecuteTool(Validate):
         if len(calls) == 1:
             return [read(*calls[0])]
         with ThreadPoolExecutor(max_workers=PARALLEL_READS) as pool:
-            return list(pool.map(lambda pair: read(*pair), calls))
+            return list(pool.map(read, *zip(*calls, strict=True)))
 
     @staticmethod
     def _record_read(tx: operations.RunTransaction, planned: Planned, outcome: ReadOutcome) -> None:

@@ -54,7 +54,7 @@ def check(
     expectation: Expectation,
     sources: Sequence[Source],
 ) -> list[Checked] | Refusal:
-    """Every check of a proposal that asks for actions. `known` says of a tool's name whether it is registered at all."""
+    """Every check of a proposal that asks for actions. `known` says of a name whether such a tool is registered."""
     if not proposal.actions:
         return Refusal("A proposal of kind 'actions' needs at least one action.")
     checked: list[Checked] = []
@@ -99,19 +99,16 @@ def valid_arguments(tool: Tool, given: Json) -> Json | Refusal:
 def _reserved(value: Any, depth: int) -> str | None:
     if depth == 0:
         return f"the arguments are nested deeper than {MAX_DEPTH} levels."
+    inner: list[Any] = []
     if isinstance(value, dict):
-        for name, each in cast(dict[str, Any], value).items():
+        named = cast(dict[str, Any], value)
+        for name in named:
             if str(name).lower() in RESERVED_NAMES:
                 return f"{name!r} is not for a proposal to say."
-            found = _reserved(each, depth - 1)
-            if found is not None:
-                return found
+        inner = list(named.values())
     elif isinstance(value, list):
-        for each in cast(list[Any], value):
-            found = _reserved(each, depth - 1)
-            if found is not None:
-                return found
-    return None
+        inner = cast(list[Any], value)
+    return next((found for each in inner if (found := _reserved(each, depth - 1)) is not None), None)
 
 
 def _against_sources(

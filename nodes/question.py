@@ -1,6 +1,7 @@
 """The question that a waiting run puts: a LangChain `HITLRequest`, extended by what Remit needs.
 
-Each request carries its arguments twice, as `args` and as `arguments`: Agent Chat UI reads the one, Agent Inbox the other.
+Each request carries its arguments twice, as `args` and as `arguments`: Agent Chat UI reads the one, Agent Inbox the
+other.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _check_size(value: Any) -> None:
 def _unwrapped(value: Any, shown: Callable[[], Sequence[Any]]) -> Any:
     """A map keyed by the pending interrupt's id is opened; a map keyed by any other id is stale."""
     if not isinstance(value, dict) or not value:
-        return value
+        return cast(Any, value)
     answers = cast(Json, value)
     if not all(_INTERRUPT_ID.match(str(key)) for key in answers):
         return answers

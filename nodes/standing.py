@@ -1,7 +1,7 @@
 """Where a run stands, worked out from the journal alone.
 
-This is what lets a checkpoint be lost, stale or forged: whoever comes back to a run asks here what is next, and the node
-that ends a run asks here whether the ledger agrees that it has ended.
+This is what lets a checkpoint be lost, stale or forged: whoever comes back to a run asks here what is next, and the
+node that ends a run asks here whether the ledger agrees that it has ended.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ def standing(facts: Facts, agent: Agent | None, now: int, expectation: Callable[
         return Standing("wait", "waiting", "migration")
     if facts.run.desired_action == "pause":
         return Standing("wait", "paused", "user")
+    return _of_turn(facts, agent, expectation)
+
+
+def _of_turn(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+    """What follows from the last turn and what became of it."""
     if facts.turn is None:
         return next_turn(facts, agent)
     if facts.turn.source == "remit":

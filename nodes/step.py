@@ -1,7 +1,7 @@
 """What all nodes have in common: one step of a run, done under its lease.
 
-A node is entered with whatever a checkpoint held, so nothing in the state is believed but who we are: the thread, and the
-lease of this very invocation.
+A node is entered with whatever a checkpoint held, so nothing in the state is believed but who we are: the thread, and
+the lease of this very invocation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The node that believes nothing: it reads an effect back through a reader that is not the writer.
 
-Field by field it must agree with what was approved, and with the acceptance criteria worked out from the recorded sources.
+Field by field it must agree with what was approved, and with the acceptance criteria worked out from the recorded
+sources.
 """
 
 from __future__ import annotations

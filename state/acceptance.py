@@ -12,9 +12,9 @@ from state.operation import Action
 class Expectation:
     """What the task needs, given what has been read so far.
 
-    `incomplete`: `read` has to be read first. `effect`: exactly `effect` has to be done (`free` names arguments that may
-    differ). `nothing_to_do` and `insufficient_evidence` are honest ends. `open`: the agent states no criteria, so any
-    valid proposal will do and its final word counts.
+    `incomplete`: `read` has to be read first. `effect`: exactly `effect` has to be done (`free` names arguments that
+    may differ). `nothing_to_do` and `insufficient_evidence` are honest ends. `open`: the agent states no criteria, so
+    any valid proposal will do and its final word counts.
     """
 
     kind: Literal["incomplete", "effect", "nothing_to_do", "insufficient_evidence", "open"]

@@ -75,9 +75,9 @@ def check_move(current: str, target: str, reason: str | None) -> None:
     if target not in MOVES[current]:
         raise IllegalMove(f"A run that is {current} cannot become {target}.")
     allowed = REASONS[target]
-    if (reason in allowed) if allowed else (reason is None):
-        if target != "waiting" or current in {"running", "waiting"} or reason == "takeover":
-            return
+    fits = (reason in allowed) if allowed else (reason is None)
+    if fits and (target != "waiting" or current == "running" or reason == "takeover"):
+        return
     raise IllegalMove(f"{reason!r} is no reason for a run to go from {current} to {target}.")
 
 

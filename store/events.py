@@ -29,9 +29,8 @@ def page(connection: Connection, tenant: str, run_id: str, after: int, limit: in
 
 def first_broken(connection: Connection, tenant: str, run_id: str) -> int | None:
     """The first `seq` at which numbering or hash chain does not hold, or None if the timeline is whole."""
-    previous, expected = FIRST_HASH, 0
-    for row in _rows(connection, tenant, run_id, 0, 1_000_000):
-        expected += 1
+    previous = FIRST_HASH
+    for expected, row in enumerate(_rows(connection, tenant, run_id, 0, 1_000_000), start=1):
         hashed = ("run_id", "seq", "event_id", "type", "at", "actor", "payload")
         previous = event_hash(previous, {name: row[name] for name in hashed})
         if row["seq"] != expected or row["hash"] != previous:

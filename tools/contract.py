@@ -1,7 +1,7 @@
 """The tool contract: what a tool must say about itself, so that Remit can hold its promises for it.
 
-A tool is a class. A `ReadTool` looks at something; a `WriteTool` has an effect, and then says who it is to the world: its
-operation key, the resource it touches, how to look an outcome up, and how to read back what it did.
+A tool is a class. A `ReadTool` looks at something; a `WriteTool` has an effect, and then says who it is to the world:
+its operation key, the resource it touches, how to look an outcome up, and how to read back what it did.
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ def load(path: str, material: str) -> bytes:
         raise InputInvalid(f"The {material} {path} cannot be read: {reason}. Check the path and its rights.") from error
     if status.st_size > limit or len(data) > limit:
         raise InputInvalid(
-            f"The {material} {path} has {status.st_size:,} bytes; at most {limit:,} are read. Give the part that matters."
+            f"The {material} {path} has {status.st_size:,} bytes; at most {limit:,} are read."
+            " Give the part that matters."
         )
     return data
 
@@ -111,7 +112,8 @@ def _from_csv(data: bytes, name: str) -> list[dict[str, str]]:
                 continue
             if len(fields) != len(header):
                 raise InputInvalid(
-                    f"The catalogue {name}, line {reader.line_num}: {len(fields)} fields where the header has {len(header)}."
+                    f"The catalogue {name}, line {reader.line_num}:"
+                    f" {len(fields)} fields where the header has {len(header)}."
                 )
             rows.append(dict(zip(header, (value.strip() for value in fields), strict=True)))
     except csv.Error as error:
@@ -135,8 +137,8 @@ def _from_json(data: bytes, name: str) -> list[dict[str, str]]:
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputInvalid(f"The catalogue {name} is not JSON: {error}.") from error
     if isinstance(value, dict):
-        lists = [each for each in cast(dict[str, Any], value).values() if isinstance(each, list)]
-        value = cast(list[Any], lists[0]) if len(lists) == 1 else None
+        lists = [cast(list[Any], each) for each in cast(Json, value).values() if isinstance(each, list)]
+        value = lists[0] if len(lists) == 1 else None
     if not isinstance(value, list):
         raise InputInvalid(f"The catalogue {name} must be a JSON list of objects with id and effective.")
     return [_json_row(each, position, name) for position, each in enumerate(cast(list[Any], value), start=1)]

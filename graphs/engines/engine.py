@@ -1,4 +1,7 @@
-"""What every engine does: drive a run until it waits or ends. All run the same nodes in the order of `flow.next_node`."""
+"""What every engine does: drive a run until it waits or ends.
+
+All engines run the same nodes in the order of `flow.next_node`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ class Engine(Protocol):
     def drive(self, run_id: str) -> None:
         """Drive until the run waits, is paused or has ended; nothing happens if it has ended.
 
-        Safe to call again at any time, from any process. Raises RunBusy while another driver holds the run, RunNotFound.
+        Safe to call again at any time, from any process. Raises RunNotFound, and RunBusy while another driver
+        holds the run.
         """
         ...

@@ -32,7 +32,7 @@ class LangGraphEngine:
     def drive(self, run_id: str) -> None:
         """The resume rule: a new, empty input. Raises RunBusy, RunNotFound, LeaseLost."""
         run = self._parts.ledger.run(run_id)
-        graph = self.graph(run.agent_id)
+        graph: Any = self.graph(run.agent_id)
         again = not run.ended
         while again:
             graph.invoke({}, {"configurable": {"thread_id": run_id}}, durability=self._durability)

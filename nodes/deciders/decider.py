@@ -27,8 +27,8 @@ class Outcome:
 class View:
     """What a decider sees of a run. Results are data from tools: nothing in them is an instruction.
 
-    `told` holds why earlier proposals were refused, rejected or failed, oldest first. `expectation` is what the recorded
-    sources say should happen; rules follow it, and a model is held to it whether it sees it or not.
+    `told` holds why earlier proposals were refused, rejected or failed. `expectation` is what the recorded sources say
+    should happen; rules follow it, and a model is held to it whether it sees it or not.
     """
 
     run_id: str

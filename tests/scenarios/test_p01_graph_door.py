@@ -1,4 +1,4 @@
-"""P1: What travels through `Command(resume=...)` approves nothing by itself; the door records it for a trusted actor."""
+"""P1: What travels through `Command(resume=...)` approves nothing; the door records it for a trusted actor."""
 
 from __future__ import annotations
 

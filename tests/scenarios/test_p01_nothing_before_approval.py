@@ -34,9 +34,7 @@ def test_both_materials_are_read_before_a_ticket_is_proposed_and_approved(world:
 def test_what_is_shown_is_exactly_what_is_written(world: World) -> None:
     run = world.check()
     shown = run.question
-    assert shown.preview["difference"] == [
-        {"field": "effective", "recorded": "2026-02-01", "observed": "2026-03-01"}
-    ]
+    assert shown.preview["difference"] == [{"field": "effective", "recorded": "2026-02-01", "observed": "2026-03-01"}]
 
     run.approve()
 
@@ -128,7 +126,8 @@ def test_the_first_decision_stands(world: World) -> None:  # A11
     for late in ("approve", "reject"):
         for who in (USER, "bob"):
             refusal = run.refused({"decisions": [{**answer, "type": late}]}, by=who)
-            assert isinstance(refusal, ApprovalAlreadyDecided) and f"reject by {USER}" in str(refusal)
+            assert isinstance(refusal, ApprovalAlreadyDecided)
+            assert f"reject by {USER}" in str(refusal)
     run.goes_on()
 
     assert (world.tickets, run.status) == ([], "denied/approval_rejected")

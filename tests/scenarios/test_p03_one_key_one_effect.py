@@ -6,8 +6,8 @@ import pytest
 
 from state.errors import ToolError
 from store.business import Write
-from tests.support.world import World, final, note
 from tests.support.without import without_key_check
+from tests.support.world import World, final, note
 
 
 def test_the_same_key_with_other_arguments_is_a_conflict(world: World) -> None:  # C10, K6
@@ -62,7 +62,7 @@ def test_the_target_itself_refuses_a_key_with_another_digest(loop_world: World) 
     assert loop_world.notes == ["s: first"]
 
 
-def test_without_the_key_bound_to_its_digest_old_values_stay_and_nobody_notices(loop_world: World) -> None:  # K6, without
+def test_without_the_key_bound_to_its_digest_old_values_stay_and_nobody_notices(loop_world: World) -> None:  # K6
     loop_world.target(without_key_check())
     fields = {"subject": "s", "text": "first"}
     first = loop_world.parts.business.create(Write("note", "k", "d1", fields, "ada", None, None))

@@ -1,4 +1,4 @@
-"""P9: One run has one driver at a time; a driver that lost its lease cannot write. (First cut: one process, one host.)"""
+"""P9: One run has one driver at a time; a driver that lost its lease cannot write. (On one host.)"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_a_run_of_an_unknown_state_version_is_parked_also_when_it_is_approved(wo
     assert (run.goes_on().status, len(world.tickets)) == ("succeeded/completed", 1)
 
 
-def test_without_the_version_guard_the_unknown_version_acts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # K2
+def test_without_the_version_guard_the_unknown_version_acts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     run = world.check().approve(drive=False)
     world.state_version_of(run, 999)
     without = lambda facts, *rest: true(replace(facts, run=replace(facts.run, state_version=1)), *rest)  # noqa: E731

@@ -1,4 +1,4 @@
-"""P12: The timeline is complete, ordered and gap-free per run, holds no secret, and is enough to explain every effect."""
+"""P12: The timeline is complete, ordered and gap-free per run, and is enough to explain every effect."""
 
 from __future__ import annotations
 

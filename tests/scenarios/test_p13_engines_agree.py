@@ -1,4 +1,4 @@
-"""P13: The engines give the same result on the same scenario, and a paused run can change engine. (Loop and LangGraph.)"""
+"""P13: The engines loop and langgraph give the same result, and a paused run can change engine."""
 
 from __future__ import annotations
 

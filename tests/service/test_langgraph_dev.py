@@ -90,6 +90,29 @@ def test_a_rejected_run_ends_without_a_ticket(server: DevServer):
     assert server.tickets(source="rejected") == []
 
 
+def test_a_run_that_the_command_line_parked_is_answered_on_the_server(server: DevServer):
+    given = [word for name, value in FIELDS.items() for word in (f"--{name}", value)]
+    parked = server.command_line("run", "ticket", *given, "--source", "from the terminal")
+    run = RunOnServer(server, parked["run_id"], "ticket")
+    assert run.status == "waiting/approval"
+
+    run.thread_is_made_again()
+    run.answers({"decisions": [{"type": "approve"}]})
+
+    assert run.status == "succeeded/completed"
+    assert len(server.tickets(source="from the terminal")) == 1
+
+
+def test_a_run_that_the_server_parked_is_approved_at_the_command_line(server: DevServer):
+    run = server.ticket(source="from the server")
+
+    done = server.command_line("approve", run.question.approval_id)
+    seen = run.sends(input={})
+
+    assert (done["status"], seen["status"]) == ("succeeded", "succeeded")
+    assert len(server.tickets(source="from the server")) == 1
+
+
 # --- answers that are none ----------------------------------------------------------------------------------------
 
 

@@ -45,7 +45,7 @@ def test_two_streams_of_one_thread_taken_in_turns_each_give_back_their_own_lease
         graph = open_graph(loop_world.parts, saver, "ticket")
         first: Any = graph.stream(TICKET, on_thread("t1"), stream_mode=["values", "updates"])
         second: Any = graph.stream(TICKET, on_thread("t2"), stream_mode=["values", "updates"])
-        next(first), next(second), next(first), next(second)
+        assert [next(each)[0] for each in (first, second, first, second)] == ["values", "values", "updates", "updates"]
 
         first.close()
 
@@ -81,10 +81,11 @@ def test_the_checkpoints_of_one_server_run_can_be_forgotten(tmp_path: Path):
     async def forgets() -> list[Any]:
         async with async_sqlite_saver(tmp_path / "checkpoints.sqlite") as saver:
             for name in ("one", "two"):
-                empty: Any = {"v": 1, "id": name, "ts": "", "channel_values": {}, "channel_versions": {}}
+                empty = {"v": 1, "ts": "", "channel_values": {}, "channel_versions": {}, "versions_seen": {}}
+                checkpoint: Any = {**empty, "id": name}
                 of_run: Any = {"run_id": name}
                 config: Any = {"configurable": {"thread_id": "t1", "checkpoint_ns": ""}}
-                saved = await saver.aput(config, {**empty, "versions_seen": {}}, of_run, {})
+                saved = await saver.aput(config, checkpoint, of_run, {})
                 await saver.aput_writes(saved, [("step", name)], "task")
             await saver.adelete_for_runs(["two", "no such run"])
             return [each async for each in saver.alist(None)]

@@ -1,4 +1,7 @@
-"""A real process that drives a run and dies for real: `python -m tests.support.child FOLDER ENGINE RUN STORE NTH WHEN`."""
+"""A real process that drives a run and dies for real.
+
+`python -m tests.support.child FOLDER ENGINE RUN STORE NTH WHEN`
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ Whatever is waited for has a deadline; nothing sleeps for a fixed time.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -60,8 +61,10 @@ class DevServer:
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
         more = {"REMIT_DATA_DIR": str(self.data), "REMIT_USER": USER, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+        self._environment = os.environ | more
+
+    def start(self) -> None:
         command = [
             sys.executable,
             "-m",
@@ -74,7 +77,7 @@ class DevServer:
         ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, cwd=self.folder, env=os.environ | more, stdout=log, stderr=subprocess.STDOUT
+                command, cwd=self.folder, env=self._environment, stdout=log, stderr=subprocess.STDOUT
             )
         until("the server answers", self._answers)
 
@@ -123,6 +126,14 @@ class DevServer:
         run.sends(input=FIELDS | fields)
         assert run.status == "waiting/approval"
         return run
+
+    def command_line(self, *words: str) -> dict[str, Any]:
+        """What `remit … --json` says about the same data directory, in a process of its own."""
+        command = [sys.executable, "-m", "service.cli", *words, "--json"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self._environment, capture_output=True, check=False, timeout=DEADLINE_S
+        )
+        return json.loads(done.stdout)
 
     # --- what is true -------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Faults of the world outside, as wrappers that are handed in: a process that dies, a target that lies or falls silent.
 
-A crash is a `Crash`, which nobody swallows and after which the crashed part answers nothing any more, or a real SIGKILL.
+A crash is a `Crash`, which nobody swallows and after which the crashed part answers nothing, or a real SIGKILL.
 """
 
 from __future__ import annotations

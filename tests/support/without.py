@@ -31,9 +31,7 @@ def without_stable_key() -> type[BusinessStore]:
         def create(self, write: Write) -> Found:
             self.calls += 1
             found = super().create(
-                Write(
-                    write.kind, f"{write.key}#{self.calls}", write.digest, write.fields, write.principal, None, None
-                )
+                Write(write.kind, f"{write.key}#{self.calls}", write.digest, write.fields, write.principal, None, None)
             )
             if self.calls == 1:
                 raise ConnectionError("the connection was lost")

@@ -128,9 +128,7 @@ class World:
     def parts(self) -> Parts:
         if not self._opened:
             settings = Settings(self.folder / "data", USER)
-            self._opened.append(
-                open_parts(settings, replace(self.outside, clock=self.clock, agents=self._agents))
-            )
+            self._opened.append(open_parts(settings, replace(self.outside, clock=self.clock, agents=self._agents)))
         return self._opened[-1]
 
     def _agents(self, settings: Settings) -> Iterable[Agent]:
@@ -295,8 +293,9 @@ class RunInWorld:
     def refused(self, value: Any, by: str = USER) -> RemitError:
         """The answer must be refused; gives the refusal."""
         recorded = self.world.parts.answers.record(Actor(by), self.run_id, value)
-        assert recorded.refused and not recorded.decided, recorded
-        return recorded.refused[0]
+        (refusal,) = recorded.refused
+        assert recorded.decided == []
+        return refusal
 
     def cancel(self, by: str = USER) -> str:
         return self.world.parts.controls.cancel(Actor(by), self.run_id)

@@ -110,19 +110,25 @@ _NEXT_MONTH = re.compile(
     re.IGNORECASE,
 )
 _UPON = re.compile(
-    r"\b(?:up)?on\s+(?P<event>(?:(?:the|its|their)\s+)?(?:(?:date|day)\s+(?:of|on which|that|when)\s+)?(?:(?:it|this \w+)\s+is\s+|its\s+|the\s+)?"
-    r"(?:final\s+)?(?:publication|publishing|published|approval|adoption|signature|signing|issuance|posting|ratification"
+    r"\b(?:up)?on\s+(?P<event>(?:(?:the|its|their)\s+)?(?:(?:date|day)\s+(?:of|on which|that"
+    r"|when)\s+)?(?:(?:it|this \w+)\s+is\s+|its\s+|the\s+)?"
+    r"(?:final\s+)?(?:publication|publishing|published|approval|adoption|signature|signing|issuance|posting"
+    r"|ratification"
     r"|enactment|appearance|receipt|registration|announcement|filing)[^.;:,|()]{0,60})",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(
     r"\b(?P<event>immediately|with immediate effect|effective today|from today|as of today|starting today|today"
     r"|(?:as of|from|on) (?:the date of )?this (?:notice|announcement|post|publication|document)(?:'s date)?"
-    r"|(?:the )?(?:same )?da(?:y|te) (?:of|this \w+ (?:is|was)|it (?:is|was)) (?:its )?publi(?:shed|cation)|same day it is published"
+    r"|(?:the )?(?:same )?da(?:y|te) (?:of|this \w+ (?:is|was)|it (?:is|was)) (?:its )?publi(?:shed|cation)"
+    r"|same day it is published"
     r"|(?:as of|from) (?:the (?:date|day) of )?(?:its )?publication)\b",
     re.IGNORECASE,
 )
-_ZH_EVENT = r"(?P<event>公布|发布|印发|发文|公告|下发|颁布|刊登|刊发|签署|签发|签订|批准|核准|通过|备案|登报|公示|验收|收到|交付|成立|挂牌|公开)"
+_ZH_EVENT = (
+    r"(?P<event>公布|发布|印发|发文|公告|下发|颁布|刊登|刊发|签署|签发|签订|批准|核准|通过|备案|登报|公示|验收"
+    r"|收到|交付|成立|挂牌|公开)"
+)
 _ZH_UNIT = r"(?P<unit>工作日|个工作日|交易日|个交易日|日|天|个月|周|个星期|年)"
 _ZH_COUNTED = re.compile(
     _ZH_EVENT + r"(?:实施)?(?:之日|当日|当天|之时|日期|日)(?:起)?(?:计算)?[,]?(?:届?满|第)?"

@@ -8,8 +8,12 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tools.noticereading.model import Form, Span
+
+if TYPE_CHECKING:
+    from dateparser.date import DateDataParser
 
 _MONTH = (
     r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
@@ -26,8 +30,10 @@ _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 
 # A number shaped like an ISO date is the name of a document or a version after these words.
 _NUMBERED = re.compile(
-    r"(?:\b(?:ADs?|directives?|docket|docs?|document|numbers?|nos?|no\.|nr|rin|version|api-version|v|model|snapshot|release"
-    r"|bulletin|order|amendment|supersed\w+|replac\w+|id|ref|reference|file|build|rev(?:ision)?|tag|文号|编号|版本|型号)"
+    r"(?:\b(?:ADs?|directives?|docket|docs?|document|numbers?|nos?|no\.|nr|rin|version|api-version|v|model"
+    r"|snapshot|release"
+    r"|bulletin|order|amendment|supersed\w+|replac\w+|id|ref|reference|file|build|rev(?:ision)?|tag|文号"
+    r"|编号|版本|型号)"
     r"\s*[:#.]?\s*|#\s?|号:?\s*)(?:\d{4}-\d{2}-\d{2}(?:\s*[,;]\s*(?:and\s+)?|\s+and\s+|\s+or\s+))*$",
     re.IGNORECASE,
 )
@@ -78,7 +84,7 @@ def _worded_day(words: str) -> date | None:
 
 
 @lru_cache(maxsize=1)
-def _library():
+def _library() -> "DateDataParser":
     from dateparser.date import DateDataParser
 
     settings = {

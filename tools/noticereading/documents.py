@@ -5,7 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bs4 import Tag
+    from bs4 import BeautifulSoup, Tag
 
 _BLOCKS = (
     "p",
@@ -121,16 +121,9 @@ def _strictly(data: bytes, encoding: str, name: str) -> str:
 def html_text(markup: str) -> str:
     """The words of a page with its lines, headings, table rows and struck-through words kept."""
     from bs4 import BeautifulSoup
-    from bs4.element import PreformattedString
 
     soup = BeautifulSoup(markup, "html.parser")
-    for comment in soup.find_all(string=lambda piece: isinstance(piece, PreformattedString)):
-        comment.extract()
-    for tag in soup.find_all(_UNSEEN):
-        tag.decompose()
-    for piece in soup.find_all(string=True):
-        if piece.find_parent("pre") is None:
-            piece.replace_with(re.sub(r"\s+", " ", str(piece)))
+    _drop_unseen(soup)
     for tag in soup.find_all(("del", "s", "strike")):
         tag.replace_with(f"~~{tag.get_text(' ', strip=True)}~~")
     for row in soup.find_all("tr"):
@@ -138,12 +131,29 @@ def html_text(markup: str) -> str:
     for line_break in soup.find_all("br"):
         line_break.replace_with("\n")
     for tag in soup.find_all(_BLOCKS):
-        level = tag.name[1] if re.fullmatch(r"h[1-6]", tag.name) else ""
-        tag.insert_before("\n\n" if level or tag.name == "p" else "\n")
-        tag.insert(0, f"{'#' * int(level)} " if level else "- " if tag.name == "li" else "")
-        tag.append("\n\n" if level or tag.name == "p" else "\n")
+        _set_apart(tag)
     lines = (re.sub(r"[ \t]+", " ", line).strip() for line in soup.get_text().split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _drop_unseen(soup: "BeautifulSoup") -> None:
+    from bs4.element import PreformattedString
+
+    for piece in soup.find_all(string=True):
+        if isinstance(piece, PreformattedString):
+            piece.extract()  # comments and the document type
+        elif piece.find_parent("pre") is None:
+            piece.replace_with(re.sub(r"\s+", " ", str(piece)))
+    for tag in soup.find_all(_UNSEEN):
+        tag.decompose()
+
+
+def _set_apart(tag: "Tag") -> None:
+    level = tag.name[1] if re.fullmatch(r"h[1-6]", tag.name) else ""
+    space = "\n\n" if level or tag.name == "p" else "\n"
+    tag.insert_before(space)
+    tag.insert(0, f"{'#' * int(level)} " if level else "- " if tag.name == "li" else "")
+    tag.append(space)
 
 
 def _row(row: "Tag") -> str:

@@ -25,13 +25,17 @@ _EVENTS = [
     ("收到|交付|成立|挂牌|验收", "收到|交付|成立|挂牌|验收"),
 ]
 _OWN_PUBLICATION = re.compile(
-    r"\bpublish|\bpublication|\bposting|\bposted|\bannounce|\bthis (?:notice|post|announcement|document)|\bappear|\bissu(?:ed|ance)|federal register"
+    r"\bpublish|\bpublication|\bposting|\bposted|\bannounce|\bthis (?:notice|post|announcement|document)"
+    r"|\bappear|\bissu(?:ed|ance)|federal register"
     r"|immediate|today|\bnow\b|公布|发布|发文|公告|下发|颁布|刊登|刊发|登报|公开|即日|今日|今天|本日|当日",
     re.IGNORECASE,
 )
 _OTHER_PUBLICATION = re.compile(
-    r"\bpublication (?:in the federal register )?of (?:(?:the|a|an|another|that|their|its)\s)(?!(?:final |interim |direct |present )?(?:rule|notice|regulations?|order|act|law|document|decision|directive|amendment|announcement|post)s?\b)"
-    r"|\bof (?:a|an|another|that|the later|the second|the subsequent|the approval) (?:\w+ )?(?:notice|document|rule)|\bnotice (?:announcing|that|of (?:approval|omb))|\bsubsequent"
+    r"\bpublication (?:in the federal register )?of (?:(?:the|a|an|another|that|their|its)\s)(?!(?:final "
+    r"|interim |direct |present )?(?:rule|notice|regulations?|order|act|law|document|decision|directive"
+    r"|amendment|announcement|post)s?\b)"
+    r"|\bof (?:a|an|another|that|the later|the second|the subsequent|the approval) (?:\w+ )?(?:notice"
+    r"|document|rule)|\bnotice (?:announcing|that|of (?:approval|omb))|\bsubsequent"
     r"|\bend of\b|\bclose of\b|\bcompletion\b|\bcomment|另行|通知书|目录",
     re.IGNORECASE,
 )

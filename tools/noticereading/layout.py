@@ -14,7 +14,8 @@ from tools.noticereading.tables import Row, read_row, table_units
 _LONGEST = 1000
 _HEAD_LINES = 14
 _BULLET = re.compile(
-    r"\s*(?:[-*+•·]\s+|#{1,6}\s|>|\d{1,2}[.)、]\s*(?!\d)|\([a-z0-9一二三四五六七八九十]{1,3}\)|[一二三四五六七八九十]{1,3}、"
+    r"\s*(?:[-*+•·]\s+|#{1,6}\s|>|\d{1,2}[.)、]\s*(?!\d)|\([a-z0-9一二三四五六七八九十]{1,3}\)"
+    r"|[一二三四五六七八九十]{1,3}、"
     r"|第[一二三四五六七八九十百零\d]{1,5}[条章]|【)"
 )
 _LABEL = re.compile(r"\s*(?:[A-Z][\w'()/&. -]{1,40}|[\u4e00-\u9fff]{2,12}):")

@@ -18,20 +18,26 @@ from tools.noticereading.years import add_year, day_month_order, numbers_day
 # A line with more dates than this is a list of data, and reading all of them would take time out of proportion.
 _MOST = 40
 _PEOPLE = (
-    r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?|tenants?|orders?|purchases?|install\w*|integrations?"
-    r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?|repositor\w+|domains?|requests?|one|body|calls|traffic|registrations?)"
+    r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?"
+    r"|tenants?|orders?|purchases?|install\w*|integrations?"
+    r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?"
+    r"|repositor\w+|domains?|requests?|one|body|calls|traffic|registrations?)"
 )
 _NARROW = re.compile(
-    rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on|since)\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
+    rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on"
+    rf"|since)\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
     re.IGNORECASE,
 )
 _EVERYONE = re.compile(
-    rf"\b(?:all|every|each|any)\b(?: (?:other|remaining|existing|current|of the|the|our|\w+))? ?{_PEOPLE}\b|\beveryone\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}|\bremaining (?:\w+ )?{_PEOPLE}"
-    r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|(?:所有|全部|全体|存量|现有|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|全量|全网|彻底",
+    rf"\b(?:all|every|each|any)\b(?: (?:other|remaining|existing|current|of the|the|our|\w+))? ?{_PEOPLE}\b"
+    rf"|\beveryone\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}|\bremaining (?:\w+ )?{_PEOPLE}"
+    r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|(?:所有|全部|全体|存量|现有"
+    r"|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|全量|全网|彻底",
     re.IGNORECASE,
 )
 _PART = re.compile(
-    r"(?:§|\b(?:sections?|paragraphs?|subparts?|articles?|clauses?|instructions?|appendix|items?|tables?|parts?)\b)\s*\(?[\dIVXa-z]|\bprovisions?\b|第[一二三四五六七八九十百零\d]+[条款项章]",
+    r"(?:§|\b(?:sections?|paragraphs?|subparts?|articles?|clauses?|instructions?|appendix|items?|tables?"
+    r"|parts?)\b)\s*\(?[\dIVXa-z]|\bprovisions?\b|第[一二三四五六七八九十百零\d]+[条款项章]",
     re.IGNORECASE,
 )
 
@@ -121,6 +127,7 @@ def _with_years(mentions: list[Mention], named: set[date], published: date | Non
     for mention in mentions:
         if mention.span.form is Form.NO_YEAR:
             day = add_year(mention.span, mention.unit.text, beside[mention.unit.index], named, published)
-            mention = replace(mention, day=day)
-        found.append(mention)
+            found.append(replace(mention, day=day))
+        else:
+            found.append(mention)
     return found

@@ -7,19 +7,27 @@ from datetime import date
 from tools.noticereading.model import Form, Mention, Role
 
 _LABEL = re.compile(
-    r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|made public(?: on)?|given out(?: on)?|printed[^:\d]{0,60}|date published|"
-    r"date posted|announced(?: on)?|federal register[^:]{0,40}|notice date|release date|issue date|date of (?:this )?(?:notice|issue|announcement)|"
-    r"签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿)(?:日期|时间|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated|issued|released|日期|时间)\W*(?:\w+day,?\s*)?$",
+    r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed"
+    r"|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|made public(?: on)?|given out(?: on)?"
+    r"|printed[^:\d]{0,60}|date published|"
+    r"date posted|announced(?: on)?|federal register[^:]{0,40}|notice date|release date|issue date"
+    r"|date of (?:this )?(?:notice|issue|announcement)|"
+    r"签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿)(?:日期|时间"
+    r"|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated"
+    r"|issued|released|日期|时间)\W*(?:\w+day,?\s*)?$",
     re.IGNORECASE,
 )
 _ZH_STRONG = re.compile(r"公布|发布|颁布")
 _SELF = re.compile(
-    r"\b(?:publication of this|publish(?:ed|ing) this|this (?:document|notice|rule|announcement|final rule|post|page|order|regulation)\b[^.;]{0,60}\b(?:is|was|are|being) (?:being )?"
-    r"(?:published|posted|printed|issued|announced)|(?:is|was) published (?:today|here)|本(?:公告|办法|通知|规定|决定|条例|规则|令)[^。;]{0,12}(?:公布|发布|印发))",
+    r"\b(?:publication of this|publish(?:ed|ing) this|this (?:document|notice|rule|announcement|final rule"
+    r"|post|page|order|regulation)\b[^.;]{0,60}\b(?:is|was|are|being) (?:being )?"
+    r"(?:published|posted|printed|issued|announced)|(?:is|was) published (?:today|here)|本(?:公告|办法|通知"
+    r"|规定|决定|条例|规则|令)[^。;]{0,12}(?:公布|发布|印发))",
     re.IGNORECASE,
 )
 _BARE = re.compile(
-    r"[\s\W\d]*(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|at|am|pm|utc|posted|published|by|[ap]\.m\.?|est|pst|gmt)?[\s\W]*",
+    r"[\s\W\d]*(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?|at|am|pm|utc|posted|published|by"
+    r"|[ap]\.m\.?|est|pst|gmt)?[\s\W]*",
     re.IGNORECASE,
 )
 

@@ -12,7 +12,9 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _BREAK = re.compile(r"[;。]|\.\s+(?=[A-Z])")
 _JOIN = re.compile(r"\b(?:and|but|while|whereas|although|though)\b|但|而", re.IGNORECASE)
 _UNTIL = re.compile(
-    r"\b(?:until|till|through|thru|ending|to)\s+(?:and including\s+)?(?:[\d:.]+\s*[ap]\.?m\.?,?\s*(?:\w{2,4}\s+)?)?(?:on\s+)?(?:\w+day,?\s+)?$|(?:至|到|截至)$",
+    r"\b(?:until|till|through|thru|ending"
+    r"|to)\s+(?:and including\s+)?(?:[\d:.]+\s*[ap]\.?m\.?,?\s*(?:\w{2,4}\s+)?)?(?:on\s+)?(?:\w+day,?\s+)?$"
+    r"|(?:至|到|截至)$",
     re.IGNORECASE,
 )
 _HOURS = re.compile(

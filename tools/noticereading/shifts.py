@@ -6,34 +6,49 @@ Works on the words right around one date: "was due to start on A", "moved from A
 import re
 
 _MOVE = (
-    r"(?:delay(?:s|ed|ing)?|postpon\w+|defer(?:s|red|ring)?|mov(?:e|es|ed|ing)|push(?:es|ed|ing)?|exten(?:d|ds|ded|ding|sion)"
-    r"|reschedul\w+|shift(?:s|ed|ing)?|chang(?:e|es|ed|ing)|bring(?:s|ing)? forward|brought forward|(?:put|set|held|hold)(?:s|ting)?"
-    r" (?:it |this )?(?:back|off|over|forward)|slip(?:s|ped|ping)?|revis(?:e|es|ed|ing)|adjust\w*|correct(?:s|ed|ing)?|advanc\w+|updat(?:e|es|ed|ing)|amended)"
+    r"(?:delay(?:s|ed|ing)?|postpon\w+|defer(?:s|red|ring)?|mov(?:e|es|ed|ing)|push(?:es|ed|ing)?|exten(?:d"
+    r"|ds|ded|ding|sion)"
+    r"|reschedul\w+|shift(?:s|ed|ing)?|chang(?:e|es|ed|ing)|bring(?:s|ing)? forward|brought forward|(?:put"
+    r"|set|held|hold)(?:s|ting)?"
+    r" (?:it |this )?(?:back|off|over|forward)|slip(?:s|ped|ping)?|revis(?:e|es|ed|ing)|adjust\w*"
+    r"|correct(?:s|ed|ing)?|advanc\w+|updat(?:e|es|ed|ing)|amended)"
 )
 _MOVED = re.compile(rf"\b{_MOVE}\b", re.IGNORECASE)
 _NEW_BEFORE = re.compile(
-    rf"\b{_MOVE}\b(?:(?! and |,(?! ?\d{{4}})|which|while)[^;]){{0,90}}?\b(?:to|until|till|for|as|by)\s+(?:read\s+)?(?:be\s+)?(?:on\s+)?(?:the\s+)?(?:new\s+date\s+of\s+)?[\"']?(?:\w+day,\s+)?$"
-    r"|(?:->|→|=>)\s*$|\bshould (?:be|read|have (?:been|read|said))\b[^;]{0,20}$|\bcorrect(?:ed)? (?:effective )?date (?:is|of|:)\s*$"
-    r"|\bnew (?:effective |start |end |shut\w* |retirement |removal |sunset |target )?date(?: is| of| will be|:)?\s*(?:now )?$"
-    r"|\b(?:is|are|be|will|has|have) now\b[^;,]{0,40}$|\bnow (?:is|be|been|takes?|stops?|ends?|scheduled|set|planned|effective|due)\b[^;,]{0,60}$"
+    rf"\b{_MOVE}\b(?:(?! and |,(?! ?\d{{4}})|which|while)[^;]){{0,90}}?\b(?:to|until|till|for|as"
+    rf"|by)\s+(?:read\s+)?(?:be\s+)?(?:on\s+)?(?:the\s+)?(?:new\s+date\s+of\s+)?[\"']?(?:\w+day,\s+)?$"
+    r"|(?:->|→|=>)\s*$|\bshould (?:be|read|have (?:been|read|said))\b[^;]{0,20}$"
+    r"|\bcorrect(?:ed)? (?:effective )?date (?:is|of|:)\s*$"
+    r"|\bnew (?:effective |start |end |shut\w* |retirement |removal |sunset |target )?date(?: is| of"
+    r"| will be|:)?\s*(?:now )?$"
+    r"|\b(?:is|are|be|will|has|have) now\b[^;,]{0,40}$|\bnow (?:is|be|been|takes?|stops?|ends?|scheduled|set"
+    r"|planned|effective|due)\b[^;,]{0,60}$"
     r"|\bnow [a-z]+s\b[^;,]{0,50}$"
-    r"|(?:延期|推迟|延迟|延后|延至|延长|顺延|调整|改|提前|变更|更正|推后|延)[^。;,]{0,14}?(?:至|到|为|于|自)$|延至$|更正为\"?$",
+    r"|(?:延期|推迟|延迟|延后|延至|延长|顺延|调整|改|提前|变更|更正|推后|延)[^。;,]{0,14}?(?:至|到|为|于"
+    r"|自)$|延至$|更正为\"?$",
     re.IGNORECASE,
 )
 _OLD_BEFORE = re.compile(
     r"\b(?:originally|initially|previously|formerly|at first)\b[^;,]{0,50}$"
-    r"|\b(?:first|earlier|old|prior|original|initial|previous|former)\s+(?:\w+ )?(?:planned|set|announced|scheduled|given|dates?|target|deadline|effective|shut\w*|plan|announcement|notice)\b[^;,]{0,50}$"
-    r"|\b(?:was|were|had been)\s+(?:(?:\w+ly|first|then|once|already)\s+)?(?:due|to|scheduled|set|supposed|meant|planned|going|expected|intended)\b[^;]{0,60}$"
+    r"|\b(?:first|earlier|old|prior|original|initial|previous|former)\s+(?:\w+ )?(?:planned|set|announced"
+    r"|scheduled|given|dates?|target|deadline|effective|shut\w*|plan|announcement|notice)\b[^;,]{0,50}$"
+    r"|\b(?:was|were|had been)\s+(?:(?:\w+ly|first|then|once|already)\s+)?(?:due|to|scheduled|set|supposed"
+    r"|meant|planned|going|expected|intended)\b[^;]{0,60}$"
     r"|\bhad\s+(?:\w+\s+)?(?:planned|scheduled|intended|said|announced|set)\b[^;]{0,60}$"
-    r"|\bwould have\b[^;]{0,60}$|\b(?:instead of|rather than|in place of|in lieu of|not on|not|no longer(?: on)?)\s+(?:taking effect |the )?(?:on )?$"
+    r"|\bwould have\b[^;]{0,60}$|\b(?:instead of|rather than|in place of|in lieu of|not on|not"
+    r"|no longer(?: on)?)\s+(?:taking effect |the )?(?:on )?$"
     r"|\(\s*(?:was|were|formerly|previously|originally|had been|old)\s*:?\s*$"
-    r"|\b(?:given as|stated as|listed as|read as|incorrectly|wrongly|mistakenly|in error|erroneously|said)\b[^;]{0,90}$"
-    r"|(?:原定|原计划|原拟|原规定|原公告|原先|原来|原本|原(?=[施实生执下停关]))[^。;]{0,24}$|(?:此前|先前|早前)[^。;,]{0,24}$|曾[^。;,]{0,15}$|不再[^。;,]{0,8}$|误[写为刊作]?[^。;,]{0,6}$",
+    r"|\b(?:given as|stated as|listed as|read as|incorrectly|wrongly|mistakenly|in error|erroneously"
+    r"|said)\b[^;]{0,90}$"
+    r"|(?:原定|原计划|原拟|原规定|原公告|原先|原来|原本|原(?=[施实生执下停关]))[^。;]{0,24}$|(?:此前|先前"
+    r"|早前)[^。;,]{0,24}$|曾[^。;,]{0,15}$|不再[^。;,]{0,8}$|误[写为刊作]?[^。;,]{0,6}$",
     re.IGNORECASE,
 )
 _OLD_AFTER = re.compile(
-    r"^\)?\s*(?:,\s*)?(?:as\s+)?(?:originally|initially|previously|first|formerly)\s+(?:planned|announced|scheduled|set|stated|given|published|stated)"
-    r"|^\)?\s*(?:effective\s+)?(?:date|deadline|start|target|shutdown)?\s*(?:date)?\s*(?:no longer|(?:is|was|has been|have been|are|has)\s+(?:hereby\s+|now\s+|being\s+|since been\s+)?"
+    r"^\)?\s*(?:,\s*)?(?:as\s+)?(?:originally|initially|previously|first|formerly)\s+(?:planned|announced"
+    r"|scheduled|set|stated|given|published|stated)"
+    r"|^\)?\s*(?:effective\s+)?(?:date|deadline|start|target|shutdown)?\s*(?:date)?\s*(?:no longer|(?:is|was"
+    r"|has been|have been|are|has)\s+(?:hereby\s+|now\s+|being\s+|since been\s+)?"
     rf"(?:{_MOVE}|cancell?ed|withdrawn|dropped|superseded|replaced|void|abandoned))\b"
     r"|^\)?\s*(?:was|were) the (?:original|first|earlier|old|initial)\b|^\s*(?:->|→|=>)"
     r"|^(?:起)?[^。;,]{0,8}(?:不再适用|作废|延期|推迟|延至|顺延)",
@@ -45,8 +60,10 @@ _TO_ZH = re.compile(r"^(?:起)?[^。;,]{0,8}(?:推迟|延|调整|改|变更|提�
 _MOVED_DATE = re.compile(rf"\b{_MOVE}\s+(?:the|its|our|that)?\s*(?:\w+\s+)?$", re.IGNORECASE)
 _OWN_DATE = re.compile(r"^\s*(?:\w+\s+)?(?:effective |shut\w* |start )?(?:date|deadline)\b", re.IGNORECASE)
 _INDEFINITE = re.compile(
-    rf"\b(?:{_MOVE}|stay(?:s|ed)?|suspend(?:s|ed)?|paused?|on hold)\b[^.;]{{0,80}}?\b(?:indefinitely|until further notice|pending|with no new date|without a new date)\b"
-    r"|\bindefinite(?:ly)? (?:delay|postpon|stay|suspen|defer)\w*|无限期(?:推迟|延期|暂停)|(?:推迟|延期|暂缓|暂停)(?:施行|实施|执行)?[^。;]{0,16}(?:时间|日期)?另行(?:通知|公布|公告)",
+    rf"\b(?:{_MOVE}|stay(?:s|ed)?|suspend(?:s|ed)?|paused?|on hold)\b[^.;]{{0,80}}?\b(?:indefinitely"
+    rf"|until further notice|pending|with no new date|without a new date)\b"
+    r"|\bindefinite(?:ly)? (?:delay|postpon|stay|suspen|defer)\w*|无限期(?:推迟|延期|暂停)|(?:推迟|延期|暂缓"
+    r"|暂停)(?:施行|实施|执行)?[^。;]{0,16}(?:时间|日期)?另行(?:通知|公布|公告)",
     re.IGNORECASE,
 )
 _REACH = 160

@@ -11,27 +11,37 @@ _ACTION = re.compile(
     re.IGNORECASE,
 )
 _PROPOSAL = re.compile(
-    r"\bproposed (?:rule|regulation|amendment|order|policy|change|priorit\w+|determination|standards?|revisions?)|\bproposal|\bnotice of (?:proposed|public hearing|public meeting|hearing|meeting|inquiry|intent)"
-    r"|\badvance(?:d)? notice|\brequest for (?:information|proposals)|\bproposes\b|\bNPRM\b|\bdraft (?:rule|guidance|regulation|order)|\bconsultation\b|\bdiscussion draft",
+    r"\bproposed (?:rule|regulation|amendment|order|policy|change|priorit\w+|determination|standards?"
+    r"|revisions?)|\bproposal|\bnotice of (?:proposed|public hearing|public meeting|hearing|meeting|inquiry"
+    r"|intent)"
+    r"|\badvance(?:d)? notice|\brequest for (?:information|proposals)|\bproposes\b|\bNPRM\b|\bdraft (?:rule"
+    r"|guidance|regulation|order)|\bconsultation\b|\bdiscussion draft",
     re.IGNORECASE,
 )
 _IN_FORCE = re.compile(
-    r"\b(?:final|interim|direct|temporary|emergency)(?: \w+)? (?:rule|order|regulation|action|result|determination)|\bcorrect\w+|\bwithdrawal of|\bwithdrawn\b.*\bas of\b|\bdelay\b|;\s*withdrawal",
+    r"\b(?:final|interim|direct|temporary|emergency)(?: \w+)? (?:rule|order|regulation|action|result"
+    r"|determination)|\bcorrect\w+|\bwithdrawal of|\bwithdrawn\b.*\bas of\b|\bdelay\b|;\s*withdrawal",
     re.IGNORECASE,
 )
 _PROPOSES = re.compile(
-    r"\b(?:now |today |hereby )?(?:proposes|is proposing|are proposing|propose) (?:to|that|a|an|the|new|these|changes|amend\w*|revis\w*|adding|raising|requiring)|\bthis (?:proposed rule|proposal|notice of proposed|draft)\b"
-    r"|\bif (?:this (?:proposal|rule|draft) is |it is |they are |the (?:rule|proposal|draft) is )?(?:finali[sz]ed|adopted|approved)\b",
+    r"\b(?:now |today |hereby )?(?:proposes|is proposing|are proposing|propose) (?:to|that|a|an|the|new"
+    r"|these|changes|amend\w*|revis\w*|adding|raising|requiring)|\bthis (?:proposed rule|proposal"
+    r"|notice of proposed|draft)\b"
+    r"|\bif (?:this (?:proposal|rule|draft) is |it is |they are |the (?:rule|proposal"
+    r"|draft) is )?(?:finali[sz]ed|adopted|approved)\b",
     re.IGNORECASE,
 )
 _ZH_DRAFT = re.compile(
-    r"征求意见稿|草案|(?:公开|现|再次)(?:向社会)?(?:公开)?征求(?:社会)?(?:各界|公众)?(?:的)?意见|拟(?:修[订改]|制定)的?公告|征求[^。;]{0,30}意见的(?:通知|公告|函)"
+    r"征求意见稿|草案|(?:公开|现|再次)(?:向社会)?(?:公开)?征求(?:社会)?(?:各界|公众)?(?:的)?意见"
+    r"|拟(?:修[订改]|制定)的?公告|征求[^。;]{0,30}意见的(?:通知|公告|函)"
 )
 _ZH_PAST = re.compile(
-    r"(?:在|经|前期|已|曾|此前|基础上|完成)[^。;,]{0,16}征求|征求[^。;]{0,20}(?:后|基础上|基础之上|采纳)|草案[^。;]{0,12}(?:通过|审议)"
+    r"(?:在|经|前期|已|曾|此前|基础上|完成)[^。;,]{0,16}征求|征求[^。;]{0,20}(?:后|基础上|基础之上|采纳)"
+    r"|草案[^。;]{0,12}(?:通过|审议)"
 )
 _FORCE = re.compile(
-    r"\b(?:this|the) (?:\w+ )?rule (?:is effective|takes effect|will take effect|becomes effective)|\beffective date\s*:|\bfinal rule\b|(?:施行|实施|生效)(?:日期|时间)?[::]",
+    r"\b(?:this|the) (?:\w+ )?rule (?:is effective|takes effect|will take effect|becomes effective)"
+    r"|\beffective date\s*:|\bfinal rule\b|(?:施行|实施|生效)(?:日期|时间)?[::]",
     re.IGNORECASE,
 )
 _HEAD_UNITS = 25

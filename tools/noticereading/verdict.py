@@ -22,17 +22,23 @@ _EXCEPT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _OTHER_START = re.compile(
-    r"\b(?:effective|take[sn]? effect|into (?:force|effect)|delayed|stayed|postponed|effective dates?)\b|\bwhich\b[^.]{0,60}\b(?:later|after|when|once|upon)\b",
+    r"\b(?:effective|take[sn]? effect|into (?:force|effect)|delayed|stayed|postponed|effective dates?)\b"
+    r"|\bwhich\b[^.]{0,60}\b(?:later|after|when|once|upon)\b",
     re.IGNORECASE,
 )
 _LATER_NOTICE = re.compile(
-    r"\b(?:will|shall) (?:publish|issue|announce|provide)\b[^.]{0,80}\b(?:document|notice)?[^.]{0,60}\beffective date|\beffective date\b[^.]{0,80}\b(?:will be|to be) (?:announced|published|set|determined)"
-    r"|\b(?:date|day)\b[^.]{0,40}\b(?:to be (?:announced|determined|confirmed)|TBD|TBA)\b|(?:施行|实施|生效)(?:日期|时间)?[^。;]{0,24}另行(?:规定|公布|通知|公告|确定|发布)",
+    r"\b(?:will|shall) (?:publish|issue|announce|provide)\b[^.]{0,80}\b(?:document"
+    r"|notice)?[^.]{0,60}\beffective date|\beffective date\b[^.]{0,80}\b(?:will be|to be) (?:announced"
+    r"|published|set|determined)"
+    r"|\b(?:date|day)\b[^.]{0,40}\b(?:to be (?:announced|determined|confirmed)|TBD|TBA)\b|(?:施行|实施"
+    r"|生效)(?:日期|时间)?[^。;]{0,24}另行(?:规定|公布|通知|公告|确定|发布)",
     re.IGNORECASE,
 )
 _UNNAMED = re.compile(
-    r"(?:自|于)?[^。;,]{0,10}(?:批准|通过|验收|收到|备案)(?:之日|当日|后)[^。;,]{0,8}(?:施行|实施|生效|执行)|\b(?:effective|takes? effect|in(?:to)? (?:force|effect))\b[^.;]{0,60}"
-    r"\b(?:upon|once|when|after|following|until)\b[^.;]{0,20}\b(?:approval|approved|approves|ratification|ratified|OMB|Office of Management|Council|Congress|Parliament|clearance|further notice)\b",
+    r"(?:自|于)?[^。;,]{0,10}(?:批准|通过|验收|收到|备案)(?:之日|当日|后)[^。;,]{0,8}(?:施行|实施|生效|执行)"
+    r"|\b(?:effective|takes? effect|in(?:to)? (?:force|effect))\b[^.;]{0,60}"
+    r"\b(?:upon|once|when|after|following|until)\b[^.;]{0,20}\b(?:approval|approved|approves|ratification"
+    r"|ratified|OMB|Office of Management|Council|Congress|Parliament|clearance|further notice)\b",
     re.IGNORECASE,
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from tools.noticereading.dates import readings
-from tools.noticereading.model import Form, Span
+from tools.noticereading.model import Span
 
 _SAID_ORDER = re.compile(
     r"\b(?:(dd?[/.-]mm?[/.-]yy)|(mm?[/.-]dd?[/.-]yy))|\b(day[ /-]month)|\b(month[ /-]day[ /-]year)",
@@ -96,8 +96,3 @@ def _soon_after(published: date, month_day: tuple[int, int], text: str, span: Sp
         if (found and (found - published).days <= _HALF_YEAR) or (found and found.year == published.year)
         else None
     )
-
-
-def is_open(span: Span) -> bool:
-    """Whether the date does not name a day by itself."""
-    return span.form in (Form.NO_YEAR, Form.NO_DAY, Form.EITHER_ORDER)
