@@ -17,8 +17,8 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "comment and effective date side by side",
-        FR
-        + "DATES: Effective date: August 2, 2024. Comment date: Comments must be received on or before July 5, 2024.",
+        FR + "DATES: Effective date: August 2, 2024. Comment date: Comments must be received on or before"
+        " July 5, 2024.",
         "2024-08-02",
     ),
     (
@@ -34,20 +34,24 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "incorporation by reference on the same and on an older day",
-        FR
-        + "DATES: This AD is effective July 8, 2024. The Director of the Federal Register approved the incorporation by"
-        " reference of one publication as of July 8, 2024, and of another as of March 1, 2019 (84 FR 2715, January 25, 2019).",
+        FR + "DATES: This AD is effective July 8, 2024. The Director of the Federal Register approved the"
+        " incorporation by"
+        " reference of one publication as of July 8, 2024, and of another as of March 1, 2019 (84 FR"
+        " 2715, January 25, 2019).",
         "2024-07-08",
     ),
     (
         "temporary rule from and until",
-        "ACTION: Temporary final rule.\n\nDATES: This rule is effective from 8 a.m. on June 1, 2025, until 10 p.m. on June 3, 2025.",
+        "ACTION: Temporary final rule.\n\nDATES: This rule is effective from 8 a.m. on June 1, 2025,"
+        " until 10 p.m. on June 3, 2025.",
         "2025-06-01",
     ),
     (
         "temporary rule with actual notice",
-        "ACTION: Temporary final rule.\nJune 5, 2025\n\nDATES: This rule is effective without actual notice from June 5, 2025"
-        " through June 10, 2025. For the purposes of enforcement, actual notice will be used from May 28, 2025, until June 5,"
+        "ACTION: Temporary final rule.\nJune 5, 2025\n\nDATES: This rule is effective without actual"
+        " notice from June 5, 2025"
+        " through June 10, 2025. For the purposes of enforcement, actual notice will be used from"
+        " May 28, 2025, until June 5,"
         " 2025.",
         "2025-06-05",
     ),
@@ -89,8 +93,8 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "counted from a named approval",
-        FR
-        + "The Council approved the tariff on May 1, 2024. The tariff is effective 45 days after approval by the Council.",
+        FR + "The Council approved the tariff on May 1, 2024. The tariff is effective 45 days after"
+        " approval by the Council.",
         "2024-06-15",
     ),
     (
@@ -100,7 +104,8 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "delay of another rule",
-        "ACTION: Final rule; delay of effective date.\n\nDATES: As of March 20, 2025, the effective date of the final rule"
+        "ACTION: Final rule; delay of effective date.\n\nDATES: As of March 20, 2025, the effective"
+        " date of the final rule"
         " published on January 15, 2025, at 90 FR 3900, is delayed until May 20, 2025.",
         "2025-05-20",
     ),
@@ -111,31 +116,36 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "correction of the date itself",
-        "ACTION: Final rule; correction.\n\nIn rule document 2024-1111 the effective date was given as March 5, 2024. It should"
+        "ACTION: Final rule; correction.\n\nIn rule document 2024-1111 the effective date was given"
+        " as March 5, 2024. It should"
         " read May 6, 2024.",
         "2024-05-06",
     ),
     (
         "correction of a rule that names its own start",
-        "ACTION: Correcting amendments.\n\nDATES: Effective on September 9, 2024.\n\nThe final rule published on June 3, 2024, and"
+        "ACTION: Correcting amendments.\n\nDATES: Effective on September 9, 2024.\n\nThe final rule"
+        " published on June 3, 2024, and"
         " effective on July 3, 2024, left out a table.",
         "2024-09-09",
     ),
     (
         "withdrawal as of a day",
-        "ACTION: Withdrawal of direct final rule.\n\nDATES: The direct final rule published on August 22, 2023 (88 FR 57000), is"
+        "ACTION: Withdrawal of direct final rule.\n\nDATES: The direct final rule published on"
+        " August 22, 2023 (88 FR 57000), is"
         " withdrawn effective October 13, 2023.",
         "2023-10-13",
     ),
     (
         "direct final rule with a condition",
-        "ACTION: Direct final rule.\n\nDATES: This rule is effective on April 8, 2024 without further notice, unless EPA receives"
+        "ACTION: Direct final rule.\n\nDATES: This rule is effective on April 8, 2024 without"
+        " further notice, unless EPA receives"
         " adverse comment by March 8, 2024.",
         "2024-04-08",
     ),
     (
         "interim rule with comments",
-        "ACTION: Interim final rule with request for comments.\n\nDATES: Effective May 1, 2024. Comments are due by July 1, 2024.",
+        "ACTION: Interim final rule with request for comments.\n\nDATES: Effective May 1, 2024."
+        " Comments are due by July 1, 2024.",
         "2024-05-01",
     ),
     (
@@ -179,7 +189,8 @@ STATED: list[tuple[str, str, str]] = [
 NOT_STATED: list[tuple[str, str, str]] = [
     (
         "proposed rule",
-        "ACTION: Proposed rule.\n\nIf finalized, the rule would take effect on January 1, 2026. Comments by May 1, 2025.",
+        "ACTION: Proposed rule.\n\nIf finalized, the rule would take effect on January 1, 2026."
+        " Comments by May 1, 2025.",
         "not_in_force",
     ),
     (
@@ -189,7 +200,8 @@ NOT_STATED: list[tuple[str, str, str]] = [
     ),
     (
         "hearing",
-        "ACTION: Notice of public hearing.\n\nDATES: The hearing takes place on May 6, 2025. Requests by April 20, 2025.",
+        "ACTION: Notice of public hearing.\n\nDATES: The hearing takes place on May 6, 2025."
+        " Requests by April 20, 2025.",
         "not_in_force",
     ),
     (
@@ -199,8 +211,8 @@ NOT_STATED: list[tuple[str, str, str]] = [
     ),
     (
         "one section later",
-        FR
-        + "DATES: This final rule is effective on July 3, 2024, except for § 52.21, which is effective January 2, 2025.",
+        FR + "DATES: This final rule is effective on July 3, 2024, except for § 52.21, which is effective"
+        " January 2, 2025.",
         "several",
     ),
     (
@@ -210,8 +222,8 @@ NOT_STATED: list[tuple[str, str, str]] = [
     ),
     (
         "the agency will announce the day",
-        FR
-        + "DATES: Sections 1 to 4 are effective July 3, 2024. The agency will publish a document announcing the effective"
+        FR + "DATES: Sections 1 to 4 are effective July 3, 2024. The agency will publish a document"
+        " announcing the effective"
         " date of section 5.",
         "several",
     ),

@@ -24,14 +24,14 @@ STATED: list[tuple[str, str, str]] = [
     ("starting", POST + "Starting October 1, 2026, every request needs a signed token.", "2026-10-01"),
     (
         "brownouts before the end",
-        POST
-        + "Brownouts run on August 3, 2026 and September 1, 2026. The endpoint stops responding on October 1, 2026.",
+        POST + "Brownouts run on August 3, 2026 and September 1, 2026. The endpoint stops responding on"
+        " October 1, 2026.",
         "2026-10-01",
     ),
     (
         "new apps first",
-        POST
-        + "New apps cannot use the method from May 16, 2026. It stops working for all existing apps on November 12, 2026.",
+        POST + "New apps cannot use the method from May 16, 2026. It stops working for all existing apps on"
+        " November 12, 2026.",
         "2026-11-12",
     ),
     (
@@ -46,8 +46,8 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "extended to",
-        POST
-        + "The retirement of Basic Auth, originally planned for June 1, 2026, has been extended to December 1, 2026.",
+        POST + "The retirement of Basic Auth, originally planned for June 1, 2026, has been extended to"
+        " December 1, 2026.",
         "2026-12-01",
     ),
     (
@@ -74,7 +74,8 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "timetable",
-        POST + "| Date | What happens |\n|---|---|\n| April 1, 2026 | Warnings appear |\n| May 1, 2026 | Brownout |\n"
+        POST + "| Date | What happens |\n|---|---|\n| April 1, 2026 | Warnings appear |\n| May 1, 2026 |"
+        " Brownout |\n"
         "| June 1, 2026 | The old host is switched off |",
         "2026-06-01",
     ),

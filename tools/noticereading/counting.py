@@ -137,7 +137,7 @@ _ZH_COUNTED = re.compile(
     + r"(?:[之以]?后|起|届?满)?(?:的?(?P<next>次日|第二日))?"
 )
 _ZH_NEXT_MONTH = re.compile(_ZH_EVENT + r"(?:之日)?(?:的|起)?(?P<next>次月|下月|下个月)(?:1|一)[日号]")
-_ZH_UPON = re.compile(_ZH_EVENT + r"(?:之日|当日|当天|之时|日)(?:的?(?P<next>次日|第二日|第二天))?(?:起)?")
+_ZH_UPON = re.compile(_ZH_EVENT + r"(?:之日|当日|当天|之时|日(?!期))(?:的?(?P<next>次日|第二日|第二天))?(?:起)?")
 _ZH_NOW = re.compile(r"(?P<event>即日起?|今日起|今天起|本日起|当日起)")
 
 # More descriptions than this in one line are no sentence.

@@ -131,8 +131,10 @@ def read_layout(text: str) -> Layout:
             continue
         units.extend(table_units(rows, len(units), heading, number))
         rows = []
-        if not title:
+        if not title and not raw.rstrip().endswith(":"):
             title = squeeze(raw.lstrip("# "))
+        elif raw.lstrip().startswith("# "):
+            heading = ""  # the name of the whole notice says nothing of the dates right under it
         elif _is_heading(raw, block):
             heading = squeeze(raw.strip("#=- "))
         units.extend(_text_units(raw, block, len(units), heading, number))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from tools.noticereading.model import Form, Mention, Role
+from tools.noticereading.model import Form, Mention, Role, Strength
 
 _LABEL = re.compile(
     r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed"
@@ -46,7 +46,7 @@ def _rank(mention: Mention, last: int) -> int | None:
         Role.NEUTRAL,
     ):
         return 2
-    if mention.role is Role.EFFECTIVE and not mention.unit.head:
+    if mention.role is Role.EFFECTIVE and mention.strength is not Strength.HINT:
         return None
     if _BARE.fullmatch(before) and _BARE.fullmatch(after):
         return 3 if mention.unit.head else 5 if mention.unit.index >= last - 1 else None

@@ -41,10 +41,18 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int
         return 0 if span.form is not Form.COUNTED or cue.role is Role.EFFECTIVE else _FAR
     if cue.role is Role.CITED and cue.start == span.end:
         return -1  # "2018年3月1日发布的" belongs to the thing that follows, whatever stands before it
+    if (
+        cue.role is Role.CITED
+        and cue.end <= span.start
+        and (text[cue.end - 1] == "的" or text[span.start - 1] in "自从于")
+    ):
+        return _FAR  # "经批准自A起" begins anew at its preposition
     if high - low + extra > most:
         return _FAR
     gap = text[low:high]
     between = sum(1 for other in others if low <= other.start and other.end <= high)
+    if _BREAK.search(gap) and cue.role is not Role.EFFECTIVE:
+        return _FAR
     breaks = 60 * len(_BREAK.findall(gap)) + 20 * len(_JOIN.findall(gap))
     return len(gap) + extra + 25 * between + 14 * gap.count(",") + 6 * gap.count("(") + breaks
 

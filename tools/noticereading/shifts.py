@@ -47,7 +47,7 @@ _OLD_BEFORE = re.compile(
 _OLD_AFTER = re.compile(
     r"^\)?\s*(?:,\s*)?(?:as\s+)?(?:originally|initially|previously|first|formerly)\s+(?:planned|announced"
     r"|scheduled|set|stated|given|published|stated)"
-    r"|^\)?\s*(?:effective\s+)?(?:date|deadline|start|target|shutdown)?\s*(?:date)?\s*(?:no longer|(?:is|was"
+    r"|^\)?,?\s*(?:effective\s+)?(?:date|deadline|start|target|shutdown)?\s*(?:date)?\s*(?:no longer|(?:is|was"
     r"|has been|have been|are|has)\s+(?:hereby\s+|now\s+|being\s+|since been\s+)?"
     rf"(?:{_MOVE}|cancell?ed|withdrawn|dropped|superseded|replaced|void|abandoned))\b"
     r"|^\)?\s*(?:was|were) the (?:original|first|earlier|old|initial)\b|^\s*(?:->|→|=>)"

@@ -175,14 +175,14 @@ ENGLISH: list[Wording] = [
         (?:support|access|service|availability|maintenance|program|plan|sync) (?:\w+ ){0,6}?end(?:s|ed|ing)?
         end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)available
         not be (?:available|accepted|supported|possible|able)  cannot  withdrawn  withdraws  withdrawal date
-        delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline)  offlin(?:e|ed)
+        delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline)  off(?=:)  offlin(?:e|ed)
         (?:becomes?|be|is|are) (?:mandatory|required|compulsory|obligatory|the default|the only|enforced)
         enforc(?:e|es|ed|ing|ement)(?: date)?  reject(?:s|ed|ing)?  refus(?:e|es|ed|ing)  block(?:s|ed|ing)?
         fails?  revok(?:e|es|ed|ing)  return(?:s|ing)? (?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)
         rescind(?:s|ed)?  repeal(?:s|ed)?  phas(?:e|es|ed|ing)[- ]out  cut-?over(?: date)?
         general(?:ly)? availab\w+  final (?:shut\w*|removal|day|date)  last (?:day|date)
         (?:lose|loses|losing) access
-        (?:prices?|pricing|fees?|rates?|tariffs?|terms|limits?) (?:\w+ )?(?:appl(?:y|ies)|changes?|rises?|starts?|go(?:es)? up)
+        (?:prices?|pricing|fees?|rates?|tariffs?|terms) (?:\w+ )?(?:appl(?:y|ies)|changes?|rises?|starts?|go(?:es)? up)
         (?:complete[sd]?|finish(?:es|ed)?|fully)\b[^.;,]{0,30}\broll(?:ed)?[- ]?out  say(?:ing)? goodbye
         pull(?:ed|ing)? the plug  roll[- ]?out (?:\w+ )?(?:complete|finish|end|reach|conclude)\w*
         (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down  clos(?:es|ed|ing) down
