@@ -8,6 +8,9 @@ which knows who is calling: there, this one is shut, and an answer that comes by
 the question again.
 """
 
+# pyright: reportMissingTypeStubs=false
+# langgraph is typed, but its namespace packages carry no marker of it
+
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,8 @@
 """Every node and every edge of a run, on one screen and without logic. The order is `flow.next_node`."""
 
+# pyright: reportMissingTypeStubs=false
+# langgraph is typed, but its namespace packages carry no marker of it
+
 from __future__ import annotations
 
 from collections.abc import Hashable

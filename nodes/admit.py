@@ -1,8 +1,8 @@
 """The node where every invocation begins: which run is this, and where does it stand?
 
 An unknown thread opens a run through the door. A known one resets every channel and goes on where the journal says; a
-new input on it is ignored, whatever it holds: a live run goes on (the same question is asked again), an ended one returns
-its recorded end.
+new input on it is ignored, whatever it holds: a live run goes on (the same question is asked again), an ended one
+returns its recorded end.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from state.budget import Usage
 from state.digest import Json, canonical
 from state.operation import Proposal
 from state.run import Lease
-from store import operations, runs
+from store import operations, turns
 from store.ledger import Facts
 from tools.contract import CancelToken
 
@@ -58,7 +58,7 @@ class Decide(Step):
 
     def _record(self, lease: Lease, source: str, proposal: Json, usage: Usage, took: int) -> Update:
         with self.ledger.acting(lease) as tx:
-            runs.record_turn(tx, source, proposal, took, usage.model_dump())
+            turns.record_turn(tx, source, proposal, took, usage.model_dump())
             turn = tx.run["turn"]
             kind = str(proposal.get("kind"))[:40]
             tools = [str(each.get("tool"))[:80] for each in _actions(proposal)]
@@ -70,12 +70,12 @@ class Decide(Step):
         with self.ledger.database.read() as connection:
             done = operations.of_run(connection, self.ledger.tenant, run.run_id)
             results = operations.results_from(connection, self.ledger.tenant, run.run_id, 1)
-            turns = runs.turns_from(connection, self.ledger.tenant, run.run_id, 1)
+            recorded = turns.turns_from(connection, self.ledger.tenant, run.run_id, 1)
         outcomes = [
             Outcome(each.turn, each.tool, each.arguments, each.status, each.detail, results.get(each.operation_id))
             for each in done
         ]
-        told = [turn.refusal for turn in turns if turn.refusal is not None]
+        told = [turn.refusal for turn in recorded if turn.refusal is not None]
         told += [
             f"{each.tool}: {each.status}" + (f" ({each.detail})" if each.detail else "")
             for each in outcomes

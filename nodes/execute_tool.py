@@ -19,7 +19,8 @@ from store import operations
 from store.ledger import Facts
 from store.operations import Planned
 from tools.contract import Call, CancelToken, ReadTool, WriteTool
-from tools.gateway import Gateway, ReadOutcome, cancel_later_writes, read
+from tools.gateway import Gateway, ReadOutcome, read
+from tools.settle import cancel_later_writes
 
 PARALLEL_READS = 4
 

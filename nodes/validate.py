@@ -8,7 +8,7 @@ from nodes.step import State, Step, Update
 from state.acceptance import Expectation
 from state.operation import Proposal
 from state.run import Lease
-from store import runs
+from store import turns
 from store.ledger import Facts
 from tools.contract import CancelToken
 
@@ -53,7 +53,7 @@ class Validate(Step):
         assert facts.turn is not None
         agent = self.agents.get(facts.run.agent_id)
         with self.ledger.acting(lease) as tx:
-            if runs.refuse_turn(tx, facts.turn.turn, refusal.why, refusal.denied):
+            if turns.refuse_turn(tx, facts.turn.turn, refusal.why, refusal.denied):
                 if refusal.denied:
                     tx.event("policy.denied", {"turn": facts.turn.turn, "why": refusal.why})
                 tx.event("proposal.refused", {"turn": facts.turn.turn, "why": refusal.why})

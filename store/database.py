@@ -147,8 +147,8 @@ def check_version(path: Path, version: str | None, head: str) -> None:
         return
     if version is not None and version > head:
         raise DatabaseTooNew(
-            f"{path} was written by a newer Remit (version {version}, this one knows {head}). Install that version again;"
-            " nothing was changed."
+            f"{path} was written by a newer Remit (version {version}, this one knows {head})."
+            " Install that version again; nothing was changed."
         )
     raise DatabaseTooOld(f"{path} has version {version or 'none'}, this Remit needs {head}: run `remit db upgrade`.")
 

@@ -27,12 +27,13 @@ from state.clock import Clock
 from state.digest import Json
 from state.operation import Operation
 from state.run import Lease, Run
-from store import approvals, audit, guard, operations, runs
+from store import approvals, audit, guard, operations, runs, turns
 from store.database import Connection, Database
 from store.operations import Source
-from store.runs import NewRun, TurnRecord
+from store.runs import NewRun
 from store.tables import metadata
 from store.transaction import RunTransaction
+from store.turns import TurnRecord
 
 LEDGER_HEAD = "0001"
 REMIT = Actor("remit", via="remit")  # what Remit does by itself is done under its own name
@@ -180,7 +181,7 @@ class Ledger:
         run = runs.get(connection, self.tenant, run_id)
         if run.turn == 0:
             return Facts(run, None, [], {})
-        recorded = runs.turns_from(connection, self.tenant, run_id, run.turn)
+        recorded = turns.turns_from(connection, self.tenant, run_id, run.turn)
         planned = operations.of_turn(connection, self.tenant, run_id, run.turn)
         asked = approvals.of_run(connection, self.tenant, run_id) if planned else []
         return Facts(run, recorded[-1] if recorded else None, planned, {each.operation_id: each for each in asked})

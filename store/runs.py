@@ -17,7 +17,7 @@ from state.errors import Conflict, RunBusy, RunNotFound
 from state.run import DRIVABLE, STATE_VERSION, TERMINAL, Lease, Run, check_move
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
 from store.guard import LEASE_TTL_MS
-from store.tables import agent_versions, attempts, idempotency_keys, runs, tasks, turns
+from store.tables import agent_versions, attempts, idempotency_keys, runs, tasks
 from store.transaction import RunTransaction
 
 _INSERT_TASK = inserting(tasks)
@@ -25,7 +25,6 @@ _INSERT_RUN = inserting(runs)
 _INSERT_VERSION = inserting(agent_versions, or_ignore=True)
 _INSERT_KEY = inserting(idempotency_keys, or_ignore=True)
 _INSERT_ATTEMPT = inserting(attempts)
-_INSERT_TURN = inserting(turns, or_ignore=True)
 
 _RUN = and_(runs.c.tenant_id == param("tenant"), runs.c.run_id == param("run"))
 _GET = Statement(select(runs).where(_RUN))
@@ -68,26 +67,6 @@ _RENEW = Statement(
     .values(lease_until=param("until"))
     .returning(runs.c.desired_action, runs.c.status, runs.c.deadline)
 )
-_TURNS = Statement(
-    select(turns)
-    .where(
-        turns.c.tenant_id == param("tenant"),
-        turns.c.run_id == param("run"),
-        turns.c.turn >= param("first"),
-    )
-    .order_by(turns.c.turn)
-)
-_REFUSE = Statement(
-    update(turns)
-    .where(
-        turns.c.tenant_id == param("tenant"),
-        turns.c.run_id == param("run"),
-        turns.c.turn == param("number"),
-        turns.c.refusal.is_(None),
-    )
-    .values(refusal=param("why"), denied=param("denied"))
-)
-
 _DEFAULTS: Row = {column.name: None for column in runs.columns if column.nullable} | {
     column.name: 0 for column in runs.columns if column.server_default is not None
 }
@@ -105,18 +84,6 @@ class NewRun:
     deadline: int | None = None
     request_key: str | None = None
     state_version: int = STATE_VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
-    """One row of `turns`; `refusal` is what the decider is told when its proposal was refused."""
-
-    turn: int
-    source: str
-    proposal: Json
-    refusal: str | None
-    denied: bool
-    usage: Json
 
 
 def run_of(row: Row) -> Run:
@@ -278,52 +245,3 @@ def definition(connection: Connection, tenant: str, version_id: str) -> AgentDef
     row = connection.one(_VERSION, {"tenant": tenant, "version": version_id})
     assert row is not None
     return AgentDefinition.model_validate_json(row["definition"])
-
-
-def record_turn(tx: RunTransaction, source: str, proposal: Json, duration_ms: int, usage: Json) -> bool:
-    """Record the next turn and charge it (L2, L7); False if somebody recorded it first."""
-    number = tx.run["turn"] + 1
-    written = tx.connection.execute(
-        _INSERT_TURN,
-        {
-            "tenant_id": tx.tenant,
-            "run_id": tx.run_id,
-            "turn": number,
-            "source": source,
-            "proposal": encode(proposal),
-            "refusal": None,
-            "denied": 0,
-            "usage": encode(usage),
-            "decided_at": tx.now,
-            "duration_ms": duration_ms,
-        },
-    )
-    if written != 1:
-        return False
-    tx.set(turn=number)
-    tx.add(used_turns=1, **{f"used_{measure}": amount for measure, amount in usage.items()})
-    return True
-
-
-def refuse_turn(tx: RunTransaction, turn: int, why: str, denied: bool) -> bool:
-    """Write down why the recorded proposal was refused; False if that was written before."""
-    done = tx.connection.execute(_REFUSE, tx.key(number=turn, why=why, denied=int(denied))) == 1
-    if done:
-        tx.add(repairs=1)
-    return done
-
-
-def turns_from(connection: Connection, tenant: str, run_id: str, first: int) -> list[TurnRecord]:
-    """The recorded turns of a run from number `first` on, in order."""
-    rows = connection.all(_TURNS, {"tenant": tenant, "run": run_id, "first": first})
-    return [
-        TurnRecord(
-            turn=row["turn"],
-            source=row["source"],
-            proposal=decode(row["proposal"]),
-            refusal=row["refusal"],
-            denied=bool(row["denied"]),
-            usage=decode(row["usage"]),
-        )
-        for row in rows
-    ]

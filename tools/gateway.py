@@ -11,20 +11,19 @@ found" is authoritative.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
-from state.approval import Approval
-from state.budget import shortfall
-from state.digest import Json, operation_digest
+from state.digest import Json
 from state.errors import ErrorClass, ToolError
 from state.operation import Operation
 from state.run import Lease
-from store import approvals, operations
+from store import effects
 from store.ledger import Ledger
-from store.runs import budget_of
-from store.transaction import RunTransaction
+from tools.claim import Claim
 from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool, foreign
 from tools.policy import Policy
+from tools.settle import moved, named, settled
 
 LOOKUPS = 3
 
@@ -51,7 +50,7 @@ class Gateway:
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
-        self._policy = policy
+        self._claim = Claim(ledger, policy)
 
     def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Bring an operation as far as it can get now. Raises LeaseLost, GuardRefused."""
@@ -60,10 +59,10 @@ class Gateway:
             found = self._look_up(lease, operation, tool, call)
             if found != "not_found":
                 return found
-        status = self._claim(lease, operation, tool)
+        status = self._claim.take(lease, operation, tool)
         if status != "dispatched":
             return status
-        return self._act(lease, _as(operation, "dispatched"), tool, call)
+        return self._act(lease, moved(operation, "dispatched"), tool, call)
 
     def look_up(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Find out what became of a dispatched or unknown operation, without doing anything.
@@ -91,112 +90,6 @@ class Gateway:
             token=token,
         )
 
-    # --- claim ----------------------------------------------------------------------------------------------
-
-    def _claim(self, lease: Lease, operation: Operation, tool: WriteTool) -> str:
-        """Everything is checked at this moment, in the transaction that claims the key."""
-        current = None if operation.resource is None else tool.resource_version(operation.resource)
-        with self._ledger.acting(lease) as tx:
-            if shortfall(*budget_of(tx.run), {"tool_calls": 1}) is not None:
-                return "no_budget"
-            refused = self._refusal(tx, operation, tool, current)
-            if refused is not None:
-                return refused
-            if not operations.own_effect(tx, operation, lease.fence):
-                taken = self._taken(tx, operation, tool, lease)
-                if taken is not None:
-                    return taken
-            tx.add(used_tool_calls=1, inflight=0 if operation.status == "dispatched" else 1)
-            operations.move(tx, operation, "dispatched")
-            number = operations.start_try(tx, operation.operation_id, "call", lease.fence)
-            operations.end_try(tx, operation.operation_id, number - 1, "lost", None, "its driver died")
-            tx.event("tool.call.started", {**_named(operation), "try": number})
-        return "dispatched"
-
-    def _refusal(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> str | None:
-        """The status an operation gets instead of being claimed, or None if it may happen now."""
-        ruling = self._policy.may_act(tx.run["requester"], tool, operation.resource)
-        start = self._policy.may_start(tx.connection, tx.tenant, tx.run["requester"], tx.run["agent_id"])
-        for each in (ruling, start):
-            if not each.allowed:
-                return self._deny(tx, operation, each.rule)
-        if tool.needs_approval:
-            approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-            refused = self._approval_refusal(tx, operation, approval)
-            if refused is not None:
-                return refused
-        if current != operation.resource_version:
-            return self._resource_changed(tx, operation)
-        return None
-
-    def _approval_refusal(self, tx: RunTransaction, operation: Operation, approval: Approval | None) -> str | None:
-        """Still approved, for exactly these arguments, by people who may still say so, and not expired."""
-        digest = operation_digest(operation.tool, operation.tool_version, operation.arguments)
-        if approval is None or approval.status != "approved":
-            return self._deny(tx, operation, "not approved")
-        if not approval.digest == operation.digest == digest:
-            return self._deny(tx, operation, "ApprovalDigestMismatch: these are not the arguments that were approved")
-        decisions = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
-        for decision in decisions:
-            ruling = self._policy.may_approve(tx.connection, tx.tenant, decision.approver, operation.tool)
-            if decision.answer == "approve" and not ruling.allowed:
-                return self._deny(tx, operation, ruling.rule)
-        if approval.expires_at <= tx.now and operation.status == "approved":
-            approvals.move(tx, approval, "expired")
-            operations.move(tx, operation, "expired", detail="approved")
-            tx.event("approval.expired", {"approval_id": approval.approval_id, "after": "approval"})
-            return "expired"
-        return None
-
-    def _deny(self, tx: RunTransaction, operation: Operation, rule: str) -> str:
-        if operation.status == "dispatched":  # looked up and not done: the claim is given back first
-            self._settled(tx, operation, "failed", error_class="not_permitted", detail=rule)
-        else:
-            operations.move(tx, operation, "denied", error_class="permission_revoked", detail=rule)
-        tx.event("policy.denied", {**_named(operation), "rule": rule})
-        return "denied"
-
-    def _resource_changed(self, tx: RunTransaction, operation: Operation) -> str:
-        if operation.status == "dispatched":
-            self._settled(tx, operation, "failed", error_class="resource_changed", detail="resource changed")
-        else:
-            approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-            if approval is not None:
-                approvals.move(tx, approval, "superseded")
-            operations.move(tx, operation, "superseded", detail="resource changed")
-        tx.event("approval.superseded", {**_named(operation), "why": "resource changed"})
-        return "superseded"
-
-    def _taken(self, tx: RunTransaction, operation: Operation, tool: WriteTool, lease: Lease) -> str | None:
-        """What an effect that exists under the key means for this operation; None if it may be claimed again."""
-        effect = operations.effect(tx.connection, tx.tenant, operation.operation_key)
-        assert effect is not None
-        mine = effect["operation_id"] == operation.operation_id
-        if effect["status"] == "failed" or mine:
-            operations.reclaim_effect(tx, operation, lease.fence)
-            return None
-        if effect["digest"] != operation.digest:
-            return self._conflict(tx, operation, effect["operation_id"])
-        if effect["status"] != "committed":
-            return "busy"
-        operations.move(tx, operation, "dispatched")
-        operations.move(
-            tx,
-            _as(operation, "dispatched"),
-            "committed",
-            object_id=effect["object_id"],
-            detail="deduplicated",
-        )
-        tx.event("tool.deduplicated", {**_named(operation), "object_id": effect["object_id"]})
-        return "committed"
-
-    def _conflict(self, tx: RunTransaction, operation: Operation, other: str) -> str:
-        operations.move(tx, operation, "dispatched")
-        detail = f"OperationKeyConflict: the key stands for operation {other} with other arguments"
-        operations.move(tx, _as(operation, "dispatched"), "failed", error_class="key_conflict", detail=detail)
-        tx.event("tool.call.failed", {**_named(operation), "error_class": "key_conflict", "detail": detail})
-        return "failed"
-
     # --- act ------------------------------------------------------------------------------------------------
 
     def _act(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
@@ -213,9 +106,9 @@ class Gateway:
             self._settle(lease, operation, "failed", error_class=error.error_class, detail=str(error))
             return "failed"
         with self._ledger.settling(lease) as tx:
-            number = len(operations.tries_of(tx.connection, tx.tenant, operation.operation_id))
-            operations.end_try(tx, operation.operation_id, number, "unknown", error.error_class, str(error))
-            tx.event("tool.call.unknown", {**_named(operation), "try": number, "detail": str(error)[:500]})
+            number = effects.tries_made(tx.connection, tx.tenant, operation.operation_id)
+            effects.end_try(tx, operation.operation_id, number, "unknown", error.error_class, str(error))
+            tx.event("tool.call.unknown", {**named(operation), "try": number, "detail": str(error)[:500]})
         found = self._look_up(lease, operation, tool, call)
         return self.execute(lease, operation, tool, call.task, call.token) if found == "not_found" else found
 
@@ -254,71 +147,6 @@ class Gateway:
 
     # --- settle ---------------------------------------------------------------------------------------------
 
-    def _settle(
-        self,
-        lease: Lease,
-        operation: Operation,
-        status: str,
-        *,
-        error_class: str | None = None,
-        detail: str | None = None,
-        object_id: str | None = None,
-        looked_up: bool = False,
-    ) -> None:
+    def _settle(self, lease: Lease, operation: Operation, status: str, **known: Any) -> None:
         with self._ledger.settling(lease) as tx:
-            self._settled(
-                tx,
-                operation,
-                status,
-                error_class=error_class,
-                detail=detail,
-                object_id=object_id,
-                looked_up=looked_up,
-            )
-
-    def _settled(
-        self,
-        tx: RunTransaction,
-        operation: Operation,
-        status: str,
-        *,
-        error_class: str | None = None,
-        detail: str | None = None,
-        object_id: str | None = None,
-        looked_up: bool = False,
-    ) -> None:
-        """Outcome of the operation, of its effect, of its try, and the run's count of what is in flight."""
-        operations.move(tx, operation, status, error_class=error_class, detail=detail, object_id=object_id)
-        operations.settle_effect(tx, operation, status, object_id)
-        number = len(operations.tries_of(tx.connection, tx.tenant, operation.operation_id))
-        operations.end_try(tx, operation.operation_id, number, status, error_class, detail)
-        if operation.status == "dispatched":
-            tx.add(inflight=-1)
-        tx.add(repairs=1 if status == "failed" else 0)
-        kind = {
-            "committed": "tool.call.completed",
-            "failed": "tool.call.failed",
-            "unknown": "tool.call.unknown",
-        }
-        named = {**_named(operation), "object_id": object_id, "error_class": error_class, "detail": detail}
-        payload = {name: value for name, value in named.items() if value is not None}
-        tx.event("tool.reconciled" if looked_up else kind[status], {**payload, "outcome": status})
-
-
-def _as(operation: Operation, status: str) -> Operation:
-    """The operation after a move of this transaction."""
-    return replace(operation, status=status)
-
-
-def cancel_later_writes(tx: RunTransaction, later: list[Operation]) -> None:
-    """After an effect of a turn that was not committed, later effects of the same turn are not made."""
-    for operation in later:
-        if operation.effect == "write" and operation.status in {"planned", "approved", "awaiting_approval"}:
-            approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-            if approval is not None and approval.status in {"pending", "approved"}:
-                approvals.move(tx, approval, "cancelled")
-            operations.move(tx, operation, "cancelled", detail="an earlier effect of the turn was not committed")
-
-
-def _named(operation: Operation) -> Json:
-    return {"operation_id": operation.operation_id, "tool": operation.tool}
+            settled(tx, operation, status, **known)

@@ -10,7 +10,7 @@ import pytest
 from state.errors import IllegalMove, OperationMismatch, RunAlreadyTerminal, StaleVersion
 from state.operation import OPERATION_MOVES, READ_MOVES, check_operation_move
 from state.run import MOVES, REASONS, TERMINAL, check_move
-from store import operations
+from store import effects
 from tests.support.world import World, note, notes
 
 
@@ -48,7 +48,7 @@ def test_a_result_of_another_operation_is_refused(loop_world: World) -> None:
         pytest.raises(OperationMismatch),
         loop_world.parts.ledger.control(run.run_id, loop_world.parts.identity.actor()) as tx,
     ):
-        operations.settle_effect(tx, replace(first, operation_key=second.operation_key), "committed", "x")
+        effects.settle_effect(tx, replace(first, operation_key=second.operation_key), "committed", "x")
 
 
 @pytest.mark.parametrize("ended", sorted(TERMINAL))

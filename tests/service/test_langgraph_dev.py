@@ -90,6 +90,21 @@ def test_a_rejected_run_ends_without_a_ticket(server: DevServer):
     assert server.tickets(source="rejected") == []
 
 
+def test_an_answer_over_the_event_streaming_protocol_goes_through_the_same_door(server: DevServer):
+    run = server.ticket(source="protocol")
+    response = {"decisions": [{"type": "approve"}]}
+    command = {"interrupt_id": pending_interrupt(run), "namespace": [], "response": response}
+
+    told = httpx.post(
+        f"{server.url}/threads/{run.run_id}/commands", json={"id": 1, "method": "input.respond", "params": command}
+    )
+
+    assert told.json()["type"] == "success", told.text
+    until("the run ends", lambda: run.row.ended)
+    assert [each.approver for each in run.decisions] == [USER]
+    assert len(server.tickets(source="protocol")) == 1
+
+
 def test_a_run_that_the_command_line_parked_is_answered_on_the_server(server: DevServer):
     given = [word for name, value in FIELDS.items() for word in (f"--{name}", value)]
     parked = server.command_line("run", "ticket", *given, "--source", "from the terminal")

@@ -15,9 +15,13 @@ from tools.notices import UnreadableNotice, notice_text, parse_day, read_effecti
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "notices"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PIECES = [
-    "effective", "date", ":", "March 3, 2026", "2026-03-03", "03/04/2026", "自公布之日起30日后", "施行", "|", "~~", "\n", "# ",
-    "is delayed until", "from", "to", "30 days after publication", "Published", "<del>", "</del>", "。", "except", "第一条", "AD ",
-    "0000-00-00", "99999999 days after", "二〇二六年一月一日", "February 30, 2026", "9999-12-31", "immediately", "May", "now", "(",
+    "effective", "date", ":",
+    "March 3, 2026", "2026-03-03", "03/04/2026", "自公布之日起30日后",
+    "施行", "|", "~~", "\n", "# ",
+    "is delayed until", "from", "to", "30 days after publication",
+    "Published", "<del>", "</del>", "。", "except", "第一条", "AD ",
+    "0000-00-00", "99999999 days after", "二〇二六年一月一日",
+    "February 30, 2026", "9999-12-31", "immediately", "May", "now", "(",
 ]  # fmt: skip
 
 
@@ -75,7 +79,8 @@ def test_any_jumble_of_a_notices_words_is_read_without_failing(text: str) -> Non
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "2026-03-03 ", "effective March 3, 2026 and ", "~~", "<del>", "| ", "30 days after ", "自公布之日起", "not ", "\n", "第一条",
+    ["a", "2026-03-03 ", "effective March 3, 2026 and ", "~~", "<del>", "| ", "30 days after ", "自公布之日起", "not ",
+     "\n", "第一条",
      "This rule is effective on March 3, 2026, except for section 5. ", "delayed to ", "(", "Published 03/04/2026.\n"],
 )  # fmt: skip
 def test_a_long_text_takes_time_in_proportion(piece: str) -> None:

@@ -1,0 +1,159 @@
+"""The ledger's statements about effects, each owned by one operation key (L3), and about the tries made for them."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, null, select, update
+
+from state.errors import OperationMismatch
+from state.operation import Operation
+from store.database import Connection, Row, Statement, inserting, param
+from store.tables import effects, tries
+from store.transaction import RunTransaction
+
+_INSERT_EFFECT = inserting(effects, or_ignore=True)
+_INSERT_TRY = inserting(tries)
+
+_EFFECT = Statement(
+    select(effects).where(effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key"))
+)
+_RECLAIM = Statement(
+    update(effects)
+    .where(
+        effects.c.tenant_id == param("tenant"),
+        effects.c.operation_key == param("operation_key"),
+        effects.c.status.in_(["failed", "dispatched", "unknown"]),
+    )
+    .values(
+        status="dispatched",
+        digest=param("new_digest"),
+        operation_id=param("operation"),
+        run_id=param("run"),
+        fence=param("fence_held"),
+        claimed_at=param("now"),
+        settled_at=null(),
+    )
+)
+_SETTLE_EFFECT = Statement(
+    update(effects)
+    .where(
+        effects.c.tenant_id == param("tenant"),
+        effects.c.operation_key == param("operation_key"),
+        effects.c.operation_id == param("operation"),
+        effects.c.status.in_(["dispatched", "unknown"]),
+    )
+    .values(status=param("new_status"), object_id=param("new_object_id"), settled_at=param("now"))
+)
+_TRIES = Statement(
+    select(tries)
+    .where(tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation"))
+    .order_by(tries.c.number)
+)
+_TRIES_MADE = Statement(
+    select(func.count().label("made")).where(
+        tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation")
+    )
+)
+_END_TRY = Statement(
+    update(tries)
+    .where(
+        tries.c.tenant_id == param("tenant"),
+        tries.c.operation_id == param("operation"),
+        tries.c.number == param("number"),
+        tries.c.ended_at.is_(None),
+    )
+    .values(
+        ended_at=param("now"),
+        outcome=param("outcome"),
+        error_class=param("class"),
+        detail=param("words"),
+    )
+)
+
+
+def effect(connection: Connection, tenant: str, operation_key: str) -> Row | None:
+    """The effect that owns this key, or None."""
+    return connection.one(_EFFECT, {"tenant": tenant, "operation_key": operation_key})
+
+
+def own_effect(tx: RunTransaction, operation: Operation, fence: int) -> bool:
+    """Become the one claimer of a key nobody owns (L3); False if there is an effect under it already."""
+    row = {
+        "tenant_id": tx.tenant,
+        "operation_key": operation.operation_key,
+        "digest": operation.digest,
+        "operation_id": operation.operation_id,
+        "run_id": tx.run_id,
+        "fence": fence,
+        "status": "dispatched",
+        "object_id": None,
+        "claimed_at": tx.now,
+        "settled_at": None,
+    }
+    return tx.connection.execute(_INSERT_EFFECT, row) == 1
+
+
+def reclaim_effect(tx: RunTransaction, operation: Operation, fence: int) -> None:
+    """Claim again a key whose effect is proven not done, or whose target dedups by key."""
+    values = tx.key(
+        operation_key=operation.operation_key,
+        new_digest=operation.digest,
+        operation=operation.operation_id,
+        fence_held=fence,
+    )
+    if tx.connection.execute(_RECLAIM, values) != 1:
+        raise OperationMismatch(f"The effect under {operation.operation_key!r} was settled meanwhile.")
+
+
+def settle_effect(tx: RunTransaction, operation: Operation, status: str, object_id: str | None) -> None:
+    """Record an effect's outcome. Raises OperationMismatch unless this operation holds the claim."""
+    values = tx.key(
+        operation_key=operation.operation_key,
+        operation=operation.operation_id,
+        new_status=status,
+        new_object_id=object_id,
+    )
+    if tx.connection.execute(_SETTLE_EFFECT, values) != 1:
+        raise OperationMismatch(
+            f"The effect under {operation.operation_key!r} does not await an outcome from {operation.operation_id}."
+        )
+
+
+def start_try(tx: RunTransaction, operation_id: str, kind: str, fence: int) -> int:
+    """Number and open one try; `kind` is call or lookup."""
+    number = tries_made(tx.connection, tx.tenant, operation_id) + 1
+    opened = {"ended_at": None, "outcome": None, "error_class": None, "detail": None}
+    tx.connection.execute(
+        _INSERT_TRY,
+        {
+            "tenant_id": tx.tenant,
+            "operation_id": operation_id,
+            "number": number,
+            "kind": kind,
+            "fence": fence,
+            "started_at": tx.now,
+            **opened,
+        },
+    )
+    return number
+
+
+def end_try(
+    tx: RunTransaction,
+    operation_id: str,
+    number: int,
+    outcome: str,
+    error_class: str | None,
+    detail: str | None,
+) -> None:
+    values = {"number": number, "outcome": outcome, "class": error_class, "words": detail}
+    tx.connection.execute(_END_TRY, tx.key(operation=operation_id, **values))
+
+
+def tries_made(connection: Connection, tenant: str, operation_id: str) -> int:
+    """How many tries there are, which is the number of the last one."""
+    row = connection.one(_TRIES_MADE, {"tenant": tenant, "operation": operation_id})
+    return row["made"] if row else 0
+
+
+def tries_of(connection: Connection, tenant: str, operation_id: str) -> list[Row]:
+    return connection.all(_TRIES, {"tenant": tenant, "operation": operation_id})
