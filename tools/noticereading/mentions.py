@@ -30,7 +30,8 @@ _NARROW = re.compile(
 )
 _EVERYONE = re.compile(
     rf"\b(?:all|every|each|any)\b(?: (?:other|remaining|existing|current|of the|the|our|\w+))? ?{_PEOPLE}\b"
-    rf"|\beveryone\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}|\bremaining (?:\w+ )?{_PEOPLE}"
+    rf"|\beveryone\b|\beverywhere\b(?! else)|\bworldwide\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}"
+    rf"|\bremaining (?:\w+ )?{_PEOPLE}"
     r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|(?:所有|全部|全体|存量|现有"
     r"|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|全量|全网|彻底",
     re.IGNORECASE,

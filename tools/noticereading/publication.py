@@ -32,6 +32,8 @@ _BARE = re.compile(
 )
 
 _NEAR = 140
+_SAYS_SO = re.compile(r"\W*(?:published|posted|printed|announced|issued)\b", re.IGNORECASE)
+_ENDS_A_MASTHEAD = re.compile(r"(?:^|[,.;·|/-]|\b(?:of|in))\s*(?:\w+day,?\s*)?$")
 
 
 def _rank(mention: Mention, last: int) -> int | None:
@@ -46,6 +48,8 @@ def _rank(mention: Mention, last: int) -> int | None:
         Role.NEUTRAL,
     ):
         return 2
+    if mention.role is Role.PUBLISHED and mention.unit.head and span.start < _NEAR and _SAYS_SO.match(text):
+        return 2
     if mention.role is Role.EFFECTIVE and mention.strength is not Strength.HINT:
         return None
     if _BARE.fullmatch(before) and _BARE.fullmatch(after):
@@ -55,14 +59,11 @@ def _rank(mention: Mention, last: int) -> int | None:
 
 def _in_masthead(mention: Mention) -> bool:
     text = mention.unit.text
-    if (
-        not mention.unit.head
-        or len(text) > 130
-        or (len(text) > 70 and text.endswith("."))
-        or mention.role not in (Role.NEUTRAL, Role.PUBLISHED)
-    ):
+    if not mention.unit.head or len(text) > 130 or mention.role not in (Role.NEUTRAL, Role.PUBLISHED):
         return False
-    return not re.search(r"。$", text) and not re.search(r"\b(?:will|is|are|was|were|by)\b", text)
+    if text.endswith(".") and not _ENDS_A_MASTHEAD.search(text[: mention.span.start]):
+        return False
+    return not text.endswith("。") and not re.search(r"\b(?:will|is|are|was|were|by)\b", text)
 
 
 def publication_days(mentions: Sequence[Mention], last_unit: int) -> list[date]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tools.noticereading.model import Cue, Form, Role, Span, Strength, Unit
 from tools.noticereading.wording import Wording, find_cues
@@ -23,6 +24,13 @@ _HOURS = re.compile(
 _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
 _AFTER_COST = 8
 _FAR = 1000
+# "keeps working until A" tells when something ends; "may be phased in until A" does not.
+_STILL = re.compile(
+    r"\b(?:available|works?|working|usable|supported|keeps?|continues?|remains?|reachable|accept(?:s|ed)?"
+    r"|stays?|online|up|runs?"
+    r"|extended|delayed|postponed|moved|deferred)\b|[继可延推]",
+    re.IGNORECASE,
+)
 _SHORT = 80
 _POINTING = re.compile(
     r"^(?:this|that|it|the (?:date|change|switch|day|new date)|both|these|all of this)\b|^(?:时间|日期|具体时间)",
@@ -108,7 +116,9 @@ def _bounded(text: str, span: Span, cue: Cue, spans: Sequence[Span]) -> Cue:
         return NO_CUE
     if cue.role is not Role.EFFECTIVE or not _UNTIL.search(before) or _HOURS.search(before):
         return cue
+    if cue.strength < Strength.FORCE and not _STILL.search(text):
+        return replace(cue, role=Role.EXPIRY)
     opened = any(other.end <= span.start for other in spans)
     if opened or (cue.strength is Strength.FORCE and cue.end <= span.start - 8):
-        return Cue(cue.start, cue.end, Role.EXPIRY, cue.strength, cue.limit)
+        return replace(cue, role=Role.EXPIRY)
     return cue

@@ -15,7 +15,7 @@ _MOVE = (
 )
 _MOVED = re.compile(rf"\b{_MOVE}\b", re.IGNORECASE)
 _NEW_BEFORE = re.compile(
-    rf"\b{_MOVE}\b(?:(?! and |,(?! ?\d{{4}})|which|while)[^;]){{0,90}}?\b(?:to|until|till|for|as"
+    rf"\b{_MOVE}\b(?:(?! and |,(?! ?\d{{4}})|which|while)[^;:]){{0,90}}?\b(?:to|until|till|for|as"
     rf"|by)\s+(?:read\s+)?(?:be\s+)?(?:on\s+)?(?:the\s+)?(?:new\s+date\s+of\s+)?[\"']?(?:\w+day,\s+)?$"
     r"|(?:->|→|=>)\s*$|\bshould (?:be|read|have (?:been|read|said))\b[^;]{0,20}$"
     r"|\bcorrect(?:ed)? (?:effective )?date (?:is|of|:)\s*$"

@@ -50,7 +50,7 @@ ENGLISH: list[Wording] = [
         r"""
         compl(?:y|ies|iance|iant|ied|ying)  applicability  implementation (?:deadline|period)  grace period
         transition(?:al)? period  (?:migrate|upgrade|switch|move)\b[^.;,]{0,50}\b(?:by|before)
-        migration (?:deadline|window|period|guide|date)  phase-in
+        migration (?:deadline|window|period|guide|date)  phas(?:e|ed|ing)[- ]in
         deadline for (?:existing|operators|compl)\w*  (?:to be|be) completed by
         may (?:already |also |choose to )?(?:follow|use|rely|apply|adopt|comply)  enforcement discretion
         """,
@@ -135,6 +135,7 @@ ENGLISH: list[Wording] = [
         operative (?:date|on|from)  entry into (?:force|effect|operation)  with effect (?:from|as of|on)
         in (?:full )?(?:force|effect) (?:from|on|as of|since)  effect from
         becomes? (?:law|binding|operative|enforceable|effective)  legally binding
+        ha(?:s|ve) (?:full |legal )?effect
         """,
     ),
     wording(
@@ -175,7 +176,8 @@ ENGLISH: list[Wording] = [
         (?:support|access|service|availability|maintenance|program|plan|sync) (?:\w+ ){0,6}?end(?:s|ed|ing)?
         end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)available
         not be (?:available|accepted|supported|possible|able)  cannot  withdrawn  withdraws  withdrawal date
-        delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline)  off(?=:)  offlin(?:e|ed)
+        delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline|off)  off(?=:)
+        offlin(?:e|ed)
         (?:becomes?|be|is|are) (?:mandatory|required|compulsory|obligatory|the default|the only|enforced)
         enforc(?:e|es|ed|ing|ement)(?: date)?  reject(?:s|ed|ing)?  refus(?:e|es|ed|ing)  block(?:s|ed|ing)?
         fails?  revok(?:e|es|ed|ing)  return(?:s|ing)? (?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)
@@ -188,7 +190,8 @@ ENGLISH: list[Wording] = [
         (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down  clos(?:es|ed|ing) down
         (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good
         drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from
-        binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)  suspend(?:s|ed)?  stay(?:s|ed)
+        (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)  suspend(?:s|ed)?
+        stay(?:s|ed)
         """,
     ),
 ]
