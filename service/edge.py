@@ -5,6 +5,7 @@ With `--json` there is exactly one JSON object on standard output, also for an e
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
@@ -17,6 +18,7 @@ import typer
 from state.errors import DriverError, InputInvalid, RemitError
 
 SUCCEEDED = 0
+UNREAD = 1
 REFUSED = 2
 NOT_ENDED = 3
 ENDED_OTHERWISE = 4
@@ -25,7 +27,7 @@ INTERRUPTED = 130
 EXIT_CODES = (
     "Exit codes: 0 the run succeeded (and for show and lists); 2 wrong usage or input, or the command was refused; "
     "3 the run has not ended (queued, running, waiting, paused, cancelling, or driven by another process); "
-    "4 the run ended otherwise; 130 interrupted."
+    "4 the run ended otherwise; 130 interrupted; 1 a bug, or nobody read the output."
 )
 
 
@@ -35,14 +37,17 @@ class Interrupted(Exception):
 
 def guarded(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
     """Run a command to its exit code. Bugs are raised; everything that can be told to a person is told."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # no character is worth a traceback
+            stream.reconfigure(errors="backslashreplace")
     try:
         _refuse_undecodable(arguments)
         exit_code = command(arguments)
         sys.stdout.flush()
         return exit_code
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except (BrokenPipeError, SystemExit):  # whoever read our output has gone; typer and rich say so by an exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SUCCEEDED
+        return UNREAD
     except (KeyboardInterrupt, Exception) as error:
         told = _told(error)
         if told is None:

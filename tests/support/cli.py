@@ -1,4 +1,4 @@
-"""The command `remit` as a test uses it: in this process, through its only entry point, on a data directory of its own."""
+"""The command `remit` as a test uses it: in this process, through its only entry point, on its own data directory."""
 
 from __future__ import annotations
 
