@@ -25,6 +25,8 @@ _ABBREVIATION = re.compile(
     r"|Inc|Ltd|Co|Corp|Dept|Vol|U\.S|E\.U|U\.K|e\.g|i\.e|cf|[ap]\.m|Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)|\b[A-Z])$",
     re.IGNORECASE,
 )
+# "Effective date. July 2, 2025." is one statement.
+_RUN_IN = re.compile(r"\W{0,4}[A-Za-z ]{0,24}\bdates?", re.IGNORECASE)
 _ENDS_OPEN = re.compile(
     r"(?:[,:(-]|\b(?:on|from|of|the|is|as|until|by|to|and|after|in|at|for|with|a|an)|[自于从至起将])\s*$"
 )
@@ -94,7 +96,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """The sentences of a block as places in it; an endless one is cut so that work stays in proportion."""
     start = 0
     for match in _SENTENCE.finditer(text):
-        if match[0].startswith(".") and _ABBREVIATION.search(text[max(start, match.start() - 12) : match.start()]):
+        piece = text[max(start, match.start() - 40) : match.start()]
+        if match[0].startswith(".") and (_ABBREVIATION.search(piece[-12:]) or _RUN_IN.fullmatch(piece)):
             continue
         yield from _chop(start, match.end())
         start = match.end()

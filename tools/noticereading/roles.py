@@ -24,6 +24,7 @@ _HOURS = re.compile(
 _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
 _AFTER_COST = 8
 _FAR = 1000
+_COMMA = re.compile(r",(?! ?\d{4})")
 # "keeps working until A" tells when something ends; "may be phased in until A" does not.
 _STILL = re.compile(
     r"\b(?:available|works?|working|usable|supported|keeps?|continues?|remains?|reachable|accept(?:s|ed)?"
@@ -45,6 +46,8 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int
         low, high, extra = cue.end, span.start, 0
     elif cue.start >= span.end:
         low, high, extra = span.end, cue.start, _AFTER_COST
+        if cue.role is Role.PUBLISHED and "," in text[low:high]:
+            return _FAR  # "As of A, the rule published on B": the publication is another's
     else:
         return 0 if span.form is not Form.COUNTED or cue.role is Role.EFFECTIVE else _FAR
     if cue.role is Role.CITED and cue.start == span.end:
@@ -62,7 +65,7 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int
     if _BREAK.search(gap) and cue.role is not Role.EFFECTIVE:
         return _FAR
     breaks = 60 * len(_BREAK.findall(gap)) + 20 * len(_JOIN.findall(gap))
-    return len(gap) + extra + 25 * between + 14 * gap.count(",") + 6 * gap.count("(") + breaks
+    return len(gap) + extra + 25 * between + 14 * len(_COMMA.findall(gap)) + 6 * gap.count("(") + breaks
 
 
 def _nearest(text: str, cues: list[Cue], span: Span, others: Sequence[Span]) -> Cue | None:

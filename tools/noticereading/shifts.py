@@ -6,8 +6,8 @@ Works on the words right around one date: "was due to start on A", "moved from A
 import re
 
 _MOVE = (
-    r"(?:delay(?:s|ed|ing)?|postpon\w+|defer(?:s|red|ring)?|mov(?:e|es|ed|ing)|push(?:es|ed|ing)?|exten(?:d"
-    r"|ds|ded|ding|sion)"
+    r"(?:delay(?:s|ed|ing)?|postpon\w+|defer(?:s|red|ring)?|mov(?:e|es|ed|ing)|push(?:es|ed|ing)?|"
+    r"exten(?:ds?|ded|ding|sion)(?! (?:support|security|service))"
     r"|reschedul\w+|shift(?:s|ed|ing)?|chang(?:e|es|ed|ing)|bring(?:s|ing)? forward|brought forward|(?:put"
     r"|set|held|hold)(?:s|ting)?"
     r" (?:it |this )?(?:back|off|over|forward)|slip(?:s|ped|ping)?|revis(?:e|es|ed|ing)|adjust\w*"

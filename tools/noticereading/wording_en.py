@@ -27,6 +27,9 @@ _ACT = (
 )
 
 ENGLISH: list[Wording] = [
+    wording(
+        Role.NEUTRAL, Strength.HINT, 0, r"(?:after|having|following|weighing|light of) (?:\w+ ){0,4}?comments?(?= \w)"
+    ),
     wording(Role.EFFECTIVE, Strength.FORCE, 60, _NOT + _FORCE + r"[^.;,]{0,40}?\b(?:until|till)"),
     wording(Role.HYPOTHETICAL, Strength.FORCE, 60, _NOT + f"(?:{_FORCE}|{_END})" + r"[^.;,]{0,40}?\bbefore"),
     wording(Role.NEGATED, Strength.FORCE, 70, _NOT + f"(?:{_FORCE}|{_END})"),
@@ -66,8 +69,9 @@ ENGLISH: list[Wording] = [
         (?:received|due|postmarked|arrive|in) (?:\w+ )?(?:by|on or before|no later than)
         (?:send|submit(?:ted)?|filed?|mail(?:ed)?)\b[^.;]{0,60}?\b(?:by|before|no later than|on or before)
         listening session  deadline for (?:submi|comment|fil|request)\w*
-        applications? (?:close|due|open|deadline)\w*  due dates?  public input  host(?:ing)? an?
-        judicial review  review in the[^.;]{0,40}\bcourt  town hall  livestream  Q&A  opt out by
+        applications? (?:close|due|open|deadline)\w*  due dates?  due (?:on|by|before)  public input
+        host(?:ing)? an?  judicial review  review in the[^.;]{0,40}\bcourt  town hall  livestream  Q&A
+        opt out by
         """,
     ),
     wording(
@@ -79,7 +83,7 @@ ENGLISH: list[Wording] = [
         maintenance window
         (?:begin|start)\w* (?:a |the |our |to )?(?:gradual(?:ly)? |phased |staged )?(?:roll(?:ing)?[- ]?out)
         reminders?  (?:preview|beta|early access|pilot|opt-in|opt in|trial)  code freeze
-        actual notice (?:will|is|of)  end[- ]of[- ]sales?
+        gradual(?:ly)? \w+ (?:begins?|starts?)  actual notice (?:will|is|of)  end[- ]of[- ]sales?
         (?:will|shall|'ll|to) (?:also )?(?:e-?mail|notify|remind|inform|tell|contact|report|share|write)
         warnings? (?:begin|start|appear|header)\w*  temporar(?:y|ily) (?:outage|unavailab|disabl)\w*
         last (?:day|date) to (?:buy|order|purchase)  feature freeze  tests?  testing  staging  sandbox
@@ -190,8 +194,8 @@ ENGLISH: list[Wording] = [
         (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down  clos(?:es|ed|ing) down
         (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good
         drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from
-        (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)  suspend(?:s|ed)?
-        stay(?:s|ed)
+        (?:is|be|are) gone  (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)
+        suspend(?:s|ed)?  stay(?:s|ed)
         """,
     ),
 ]

@@ -32,7 +32,7 @@ CHINESE: list[Wording] = [
         Strength.CHANGE,
         40,
         r"""
-        停止(?:受理|办理|审批|签发|核发)
+        有效期限?(?=自|从)  停止(?:受理|办理|审批|签发|核发)
         """,
     ),
     wording(
