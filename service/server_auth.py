@@ -117,7 +117,8 @@ auth.on.threads.search(_allow)
 async def create_run(ctx: Auth.types.AuthContext, value: Auth.types.RunsCreate) -> bool:
     """422 for a run without a thread, 404 for an answer to no run, 409 to one that has ended; else it may start.
 
-    A malformed or stale answer is recorded as refused, and the run that starts asks again. What the caller is told
+    The answer stands also if the server then makes no run of it (a busy thread, say): whoever drives next finds it. A
+    malformed or stale answer is recorded as refused, and the run that starts asks again. What the caller is told
     with a status of its own, because asking again would hide it: 403 not an approver, 409 decided already, 422 an edit
     that does not hold.
     """

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +161,6 @@ class RunOnServer:
     server: DevServer
     run_id: str
     agent_id: str
-    made: int = field(default=0)
 
     def sends(self, **body: Any) -> Any:
         """One run of the server's, waited for: `input=`, `command=`, `config=`, … Raises what the server answers."""
@@ -221,6 +220,13 @@ class RunOnServer:
         with self.server.ledger() as ledger, ledger.database.read() as connection:
             assert events.first_broken(connection, ledger.tenant, self.run_id) is None
             return [each["type"] for each in events.page(connection, ledger.tenant, self.run_id, 0, 10_000)]
+
+    @property
+    def tickets(self) -> list[dict[str, Any]]:
+        """The tickets that were asked for under this run's `source`."""
+        with self.server.ledger() as ledger:
+            task = ledger.task_input(ledger.run(self.run_id))
+        return self.server.tickets(source=task["source"])
 
     def happened(self, event: str) -> int:
         return self.timeline.count(event)
