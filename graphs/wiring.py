@@ -51,6 +51,11 @@ class Settings:
         return self.data_dir / "checkpoints.sqlite"
 
 
+def data_dir_from_environment() -> Path:
+    """`REMIT_DATA_DIR`, by default `.remit` in the working folder; absolute."""
+    return Path(os.path.abspath(os.environ.get("REMIT_DATA_DIR") or ".remit"))
+
+
 def settings_from_environment() -> Settings:
     """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none).
 
@@ -62,7 +67,7 @@ def settings_from_environment() -> Settings:
     if mode != "local":
         raise InputInvalid(f"REMIT_MODE={mode}: this version knows only the mode 'local'.")
     return Settings(
-        data_dir=Path(os.path.abspath(os.environ.get("REMIT_DATA_DIR") or ".remit")),
+        data_dir=data_dir_from_environment(),
         user=os.environ.get("REMIT_USER") or _os_user(),
         materials_root=Path(root) if root else None,
     )

@@ -9,7 +9,7 @@ from typing import cast
 
 from nodes.agent import Agents
 from nodes.driver import Driving
-from nodes.planning import Checked, plan
+from nodes.planning import plan
 from nodes.step import State, Update
 from nodes.validate import Validate
 from state.budget import shortfall
@@ -18,6 +18,7 @@ from state.run import Lease
 from store import operations
 from store.ledger import Facts
 from store.operations import Planned
+from store.transaction import RunTransaction
 from tools.contract import Call, CancelToken, ReadTool, WriteTool
 from tools.gateway import Gateway, ReadOutcome, read
 from tools.settle import cancel_later_writes
@@ -57,61 +58,66 @@ class ExecuteTool(Validate):
         planned = [
             plan(lease.run_id, turn, index, 1, each, source, None, "planned") for index, each in enumerate(judged)
         ]
-        outcomes = self._read_all(judged, planned, facts, token)
+        pairs = [(cast(ReadTool, checked.tool), each) for checked, each in zip(judged, planned, strict=True)]
+        outcomes = self._read_all(pairs, facts, token)
         failed = any(each.error_class is not None for each in outcomes)
         with self.ledger.acting(lease) as tx:
             for each, outcome in zip(planned, outcomes, strict=True):
-                self._record_read(tx, each, outcome)
-            tx.add(used_tool_calls=len(planned))
-            tx.set(repairs=tx.run["repairs"] + 1 if failed else 0)
-        return {
-            "outcome": "reread" if failed else "read",
-            "operation_ids": [each.operation_id for each in planned],
-        }
+                if operations.insert(tx, _with_outcome(each, outcome)):
+                    _say(tx, each, outcome)
+            self._charge(tx, len(planned), failed)
+        outcome_ids = [each.operation_id for each in planned]
+        return {"outcome": "reread" if failed else "read", "operation_ids": outcome_ids}
 
-    def _read_all(
-        self, judged: Sequence[Checked], planned: Sequence[Planned], facts: Facts, token: CancelToken
-    ) -> list[ReadOutcome]:
-        task = self.ledger.task_input(facts.run)
-        calls = [
-            (
-                cast(ReadTool, checked.tool),
-                Call(
-                    run_id=facts.run.run_id,
-                    operation_id=each.operation_id,
-                    key=each.operation_key,
-                    digest=each.digest,
-                    arguments=each.arguments,
-                    principal=facts.run.requester,
-                    task=task,
-                    token=token,
-                ),
-            )
-            for checked, each in zip(judged, planned, strict=True)
-        ]
-        if len(calls) == 1:
-            return [read(*calls[0])]
-        with ThreadPoolExecutor(max_workers=PARALLEL_READS) as pool:
-            return list(pool.map(read, *zip(*calls, strict=True)))
+    def _planned_reads(self, lease: Lease, facts: Facts, token: CancelToken) -> None:
+        """The reads of a turn that has effects too: they were planned with it."""
+        planned = [each for each in facts.operations if each.effect == "read" and each.status == "planned"]
+        if not planned:
+            return
+        tools = self.agents.tools(facts.run.agent_id)
+        outcomes = self._read_all([(cast(ReadTool, tools[each.tool]), each) for each in planned], facts, token)
+        with self.ledger.acting(lease) as tx:
+            for each, outcome in zip(planned, outcomes, strict=True):
+                status = "committed" if outcome.error_class is None else "failed"
+                operations.move(
+                    tx,
+                    each,
+                    status,
+                    error_class=outcome.error_class,
+                    detail=outcome.detail,
+                    result=outcome.result,
+                )
+                _say(tx, each, outcome)
+            self._charge(tx, len(planned), any(each.error_class is not None for each in outcomes))
 
     @staticmethod
-    def _record_read(tx: operations.RunTransaction, planned: Planned, outcome: ReadOutcome) -> None:
-        status = "committed" if outcome.error_class is None else "failed"
-        known = replace(
-            planned,
-            status=status,
-            result=outcome.result,
-            error_class=outcome.error_class,
-            detail=outcome.detail,
-        )
-        if not operations.insert(tx, known):
-            return
-        payload = {"operation_id": planned.operation_id, "tool": planned.tool, "effect": "read"}
-        if status == "failed":
-            payload |= {"error_class": outcome.error_class or "", "detail": (outcome.detail or "")[:500]}
-        elif outcome.result is not None and "sha256" in outcome.result:
-            payload |= {"sha256": outcome.result["sha256"], "name": str(outcome.result.get("name", ""))}
-        tx.event("tool.call.completed" if status == "committed" else "tool.call.failed", payload)
+    def _charge(tx: RunTransaction, reads: int, failed: bool) -> None:
+        tx.add(used_tool_calls=reads)
+        tx.set(repairs=tx.run["repairs"] + 1 if failed else 0)
+
+    def _read_all(
+        self, reads: Sequence[tuple[ReadTool, Planned | Operation]], facts: Facts, token: CancelToken
+    ) -> list[ReadOutcome]:
+        """In parallel, a few at a time; each answers with a value, whatever its tool does."""
+        task = self.ledger.task_input(facts.run)
+        calls = [
+            Call(
+                run_id=facts.run.run_id,
+                operation_id=each.operation_id,
+                key=each.operation_key,
+                digest=each.digest,
+                arguments=each.arguments,
+                principal=facts.run.requester,
+                task=task,
+                token=token,
+            )
+            for _, each in reads
+        ]
+        tools = [tool for tool, _ in reads]
+        if len(calls) == 1:
+            return [read(tools[0], calls[0])]
+        with ThreadPoolExecutor(max_workers=PARALLEL_READS) as pool:
+            return list(pool.map(read, tools, calls))
 
     # --- effects, in order --------------------------------------------------------------------------------
 
@@ -119,8 +125,10 @@ class ExecuteTool(Validate):
         tools = self.agents.tools(facts.run.agent_id)
         task = self.ledger.task_input(facts.run)
         ending = facts.run.status == "cancelling"
+        if not ending:
+            self._planned_reads(lease, facts, token)
         for position, operation in enumerate(facts.operations):
-            if operation.status not in {"planned", "approved", "dispatched", "unknown"}:
+            if operation.effect == "read" or operation.status not in {"planned", "approved", "dispatched", "unknown"}:
                 continue
             tool = cast(WriteTool, tools[operation.tool])
             handle = self._gateway.look_up if self._only_look(operation, ending) else self._gateway.execute
@@ -140,3 +148,23 @@ class ExecuteTool(Validate):
         if any(each.status in {"planned", "approved"} for each in later):
             with self.ledger.settling(lease) as tx:
                 cancel_later_writes(tx, later)
+
+
+def _with_outcome(planned: Planned, outcome: ReadOutcome) -> Planned:
+    return replace(
+        planned,
+        status="committed" if outcome.error_class is None else "failed",
+        result=outcome.result,
+        error_class=outcome.error_class,
+        detail=outcome.detail,
+    )
+
+
+def _say(tx: RunTransaction, operation: Planned | Operation, outcome: ReadOutcome) -> None:
+    """One line of the timeline about a read; of what was read only name and content hash."""
+    payload = {"operation_id": operation.operation_id, "tool": operation.tool, "effect": "read"}
+    if outcome.error_class is not None:
+        payload |= {"error_class": outcome.error_class, "detail": (outcome.detail or "")[:500]}
+    elif outcome.result is not None and "sha256" in outcome.result:
+        payload |= {"sha256": outcome.result["sha256"], "name": str(outcome.result.get("name", ""))}
+    tx.event("tool.call.completed" if outcome.error_class is None else "tool.call.failed", payload)

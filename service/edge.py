@@ -94,10 +94,11 @@ def _with_notes(error: BaseException, said: str | None = None) -> str:
 
 
 def _outside(error: BaseException) -> str:
-    where = os.environ.get("REMIT_DATA_DIR") or ".remit"
+    from graphs.wiring import data_dir_from_environment
+
     return (
-        f"The data directory {where} cannot be used: {error}. Check that it is a folder you may write to and that the"
-        " disk has room, or give another REMIT_DATA_DIR; what was committed before is safe."
+        f"The data directory {data_dir_from_environment()} cannot be used: {error}. Check that it is a folder you may"
+        " write to and that the disk has room, or give another REMIT_DATA_DIR; what was committed before is safe."
     )
 
 

@@ -7,6 +7,7 @@ date as `observed` and the catalogue's as `recorded`, or nothing to do, or an ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,7 +63,7 @@ class CatalogRules:
 
 def compare(notice: Json, catalog: Json) -> Expectation:
     """What follows from a notice and a record that were both read (results of the two reading tools)."""
-    reading = read_effective_date(notice["text"])
+    reading = _reading(notice["text"])
     record = catalog["record"]
     recorded = record[FIELD]
     if reading.effective is None:
@@ -84,6 +85,12 @@ def compare(notice: Json, catalog: Json) -> Expectation:
         cites=_citations(notice, catalog, reading),
     )
     return Expectation("effect", reading.explanation, effect=effect, free=frozenset({"source"}))
+
+
+@lru_cache(maxsize=64)
+def _reading(text: str) -> Reading:
+    """Acceptance is asked for at every step; the same text is read once."""
+    return read_effective_date(text)
 
 
 def _citations(notice: Json, catalog: Json, reading: Reading) -> list[Citation]:

@@ -27,6 +27,17 @@ def test_a_proposal_that_says_what_only_trusted_code_may_say_is_refused(world: W
     assert (decider.asked, run.timeline.count("proposal.refused")) == (3, 3)
 
 
+def test_without_the_validation_of_proposals_the_person_is_asked_and_still_nothing_happens(  # K3, without
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodes.planning.valid_arguments", lambda tool, given: NOTE)
+    world.decider_says(note(approved=True))
+
+    run = world.noter()
+
+    assert (run.status, world.notes) == ("waiting/approval", [])
+
+
 def test_a_refused_proposal_is_told_to_the_decider_and_may_be_repaired(world: World) -> None:  # C4
     told: list[str] = []
     world.decider_says(note(approved=True), lambda view: told.extend(view.told) or note(), final())
@@ -101,6 +112,17 @@ def test_words_that_the_notice_does_not_hold_cannot_be_cited(world: World) -> No
     world.decider_says(read, invents)
 
     assert (world.check().status, world.tickets) == ("failed/proposal_invalid", [])
+
+
+def test_reads_and_effects_of_one_turn_are_all_made_and_each_has_its_result(world: World) -> None:  # M4
+    seen: list[tuple[str, str]] = []
+    both = {"kind": "actions", "actions": [note()["actions"][0], {"tool": "read_notice"}]}
+    world.decider_says(both, lambda view: seen.extend((o.tool, o.status) for o in view.outcomes) or final())
+
+    run = world.noter().approve()
+
+    assert (run.status, len(world.notes)) == ("succeeded/completed", 1)
+    assert seen == [("create_note", "committed"), ("read_notice", "failed")]
 
 
 json_values = st.recursive(

@@ -32,7 +32,7 @@ from store.ledger import Facts
 from store.operations import Source
 from store.transaction import effect_rows
 from tests.support.clock import ManualClock
-from tests.support.faults import Crash
+from tests.support.faults import Crash, does_afterwards
 from tools.agent_rules import AgentRules
 
 USER = "ada"
@@ -214,6 +214,13 @@ class World:
         )
         run = RunInWorld(self, run_id)
         return run.goes_on() if drive else run
+
+    def cancelled_after_its_commit(self) -> RunInWorld:
+        """A check whose ticket is committed, and that is cancelled before anybody could record that."""
+        made: list[RunInWorld] = []
+        self.target(does_afterwards(lambda: made[0].cancel()))  # noqa: PLW0108 - it is made below
+        made.append(self.check())
+        return made[0].approve()
 
     # --- then -----------------------------------------------------------------------------------------------
 
