@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,7 +32,7 @@ class AgentDefinition(BaseModel):
     on_denial: Literal["end", "tell"] = "end"
     on_expiry: Literal["ask_again", "end"] = "ask_again"
 
-    @property
+    @cached_property
     def version_id(self) -> str:
         """`agent_id@version+<12 hex digits of the definition's digest>`."""
         return f"{self.agent_id}@{self.version}+{digest_of(self.model_dump(mode='json'))[:12]}"

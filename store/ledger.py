@@ -36,6 +36,7 @@ from store.transaction import RunTransaction
 from store.turns import TurnRecord
 
 LEDGER_HEAD = "0001"
+MAX_KEPT_INPUTS = 256
 REMIT = Actor("remit", via="remit")  # what Remit does by itself is done under its own name
 
 
@@ -65,6 +66,7 @@ class Ledger:
         self.database = database
         self.clock = clock
         self.tenant = tenant
+        self._inputs: dict[str, Json] = {}
 
     @staticmethod
     def database_at(path: Path) -> Database:
@@ -183,7 +185,8 @@ class Ledger:
             return Facts(run, None, [], {})
         recorded = turns.turns_from(connection, self.tenant, run_id, run.turn)
         planned = operations.of_turn(connection, self.tenant, run_id, run.turn)
-        asked = approvals.of_run(connection, self.tenant, run_id) if planned else []
+        gated = any(each.effect == "write" for each in planned)
+        asked = approvals.of_run(connection, self.tenant, run_id) if gated else []
         return Facts(run, recorded[-1] if recorded else None, planned, {each.operation_id: each for each in asked})
 
     def sources(self, run_id: str) -> list[Source]:
@@ -191,5 +194,12 @@ class Ledger:
             return operations.sources(connection, self.tenant, run_id)
 
     def task_input(self, run: Run) -> Json:
-        with self.database.read() as connection:
-            return runs.task_input(connection, self.tenant, run.task_id)
+        """The task as it was accepted; it never changes, so it is read once."""
+        known = self._inputs.get(run.task_id)
+        if known is None:
+            with self.database.read() as connection:
+                known = runs.task_input(connection, self.tenant, run.task_id)
+            if len(self._inputs) >= MAX_KEPT_INPUTS:
+                self._inputs.clear()
+            self._inputs[run.task_id] = known
+        return known

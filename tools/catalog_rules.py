@@ -7,6 +7,7 @@ date as `observed` and the catalogue's as `recorded`, or nothing to do, or an ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -69,7 +70,7 @@ def compare(notice: Json, catalog: Json) -> Expectation:
     if reading.effective is None:
         return Expectation("insufficient_evidence", f"{notice['name']}: {reading.explanation}")
     observed = reading.effective.isoformat()
-    if parse_day(recorded) == reading.effective:
+    if _day(recorded) == reading.effective:
         said = f"{notice['name']} and record {record['id']} agree on {observed}."
         return Expectation("nothing_to_do", said)
     effect = Action(
@@ -91,6 +92,11 @@ def compare(notice: Json, catalog: Json) -> Expectation:
 def _reading(text: str) -> Reading:
     """Acceptance is asked for at every step; the same text is read once."""
     return read_effective_date(text)
+
+
+@lru_cache(maxsize=64)
+def _day(recorded: str) -> date | None:
+    return parse_day(recorded)
 
 
 def _citations(notice: Json, catalog: Json, reading: Reading) -> list[Citation]:

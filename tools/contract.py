@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
 from urllib.parse import quote
 
@@ -81,8 +82,8 @@ class Tool(ABC):
         return f"{self.name}@{self.version}"
 
     def schema(self) -> Json:
-        """JSON Schema of the arguments."""
-        return self.arguments.model_json_schema()
+        """JSON Schema of the arguments; made once, not to be changed by whoever gets it."""
+        return _schema(self.arguments)
 
     def check(self) -> None:
         """Refuse a tool that is described wrongly, when it is registered. Raises InputInvalid."""
@@ -148,6 +149,11 @@ class WriteTool(Tool):
     @abstractmethod
     def read_back(self, object_id: str) -> Json | None:
         """The object's fields as an independent reader sees them, or None if it is not there. Raises ToolError."""
+
+
+@cache
+def _schema(arguments: type[Arguments]) -> Json:
+    return arguments.model_json_schema()
 
 
 def foreign(call: Callable[[], T], unforeseen: ErrorClass) -> T:
