@@ -5,6 +5,7 @@ Nothing slow is imported here: what a command needs, it imports when it runs.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -43,6 +44,8 @@ app.add_typer(cli_records.database, name="db")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command to its exit code; see EXIT_CODES."""
+    if arguments is None:
+        gc.set_threshold(100_000, 20, 20)  # this process is short, and most of its objects are modules: a tenth faster
     return guarded(_run, sys.argv[1:] if arguments is None else list(arguments))
 
 
