@@ -89,6 +89,7 @@ class Parts:
     clock: Clock
     ledger: Ledger
     business: BusinessStore
+    reader: BusinessStore
     policy: Policy
     agents: Agents
     identity: Identity
@@ -105,6 +106,7 @@ class Parts:
         self.owner.close()
         self.ledger.database.close()
         self.business.database.close()
+        self.reader.database.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         clock=outside.clock,
         ledger=ledger,
         business=business,
+        reader=reader,
         policy=outside.policy,
         agents=agents,
         identity=Identity(local),
