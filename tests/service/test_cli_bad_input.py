@@ -187,7 +187,7 @@ def test_a_database_from_a_newer_version_is_left_alone(remit: Cli, which: str):
     with sqlite3.connect(path) as database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
     database.close()
-    before = path.read_bytes()
+    before = path.read_bytes()  # complete: whoever closes a database last writes its log into it
 
     assert "newer Remit" in refused(remit, "MIGRATION_REQUIRED", "show")
     assert "newer Remit" in refused(remit, "MIGRATION_REQUIRED", "db", "upgrade")
