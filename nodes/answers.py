@@ -144,7 +144,10 @@ class Answers:
 
     def _check(self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts) -> None:
         if facts.run.ended:
-            raise RunAlreadyTerminal(f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it.")
+            stands = self._standing(tx, approval)
+            raise RunAlreadyTerminal(
+                f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it. What stands: {stands}."
+            )
         ruling = self._policy.may_approve(tx.connection, tx.tenant, actor.subject, approval.tool)
         if not ruling.allowed:
             raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
@@ -153,9 +156,8 @@ class Answers:
                 f"Approval {approval.approval_id} has expired; `remit approvals` shows what is asked now."
             )
         if approval.status != "pending":
-            stands = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
-            words = ", ".join(f"{each.answer} by {each.approver}" for each in stands) or approval.status
-            raise ApprovalAlreadyDecided(f"Approval {approval.approval_id} is {approval.status} already: {words}.")
+            stands = self._standing(tx, approval)
+            raise ApprovalAlreadyDecided(f"Approval {approval.approval_id} is {approval.status} already: {stands}.")
         if approval.expires_at <= tx.now:
             raise ApprovalExpired(f"Approval {approval.approval_id} has expired; it will be asked again.")
         if answer.digest is not None and answer.digest != approval.digest:
@@ -163,6 +165,12 @@ class Answers:
                 f"Approval {approval.approval_id} is about digest {approval.digest[:12]}…, the answer about"
                 f" {answer.digest[:12]}…: look at it again."
             )
+
+    @staticmethod
+    def _standing(tx: RunTransaction, approval: Approval) -> str:
+        """The decisions that stand, in words."""
+        made = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
+        return ", ".join(f"{each.answer} by {each.approver}" for each in made) or approval.status
 
     def _take_effect(self, tx: RunTransaction, approval: Approval, operation: Operation, answer: str) -> None:
         made = len(approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from nodes.due import close_open, look
+from nodes.due import look
+from nodes.ending import end
 from state.actor import Actor
 from state.errors import Conflict, RunAlreadyTerminal
 from state.run import TERMINAL
@@ -30,8 +31,7 @@ class Controls:
                 return "cancelling"
             tx.event("run.cancel_requested")
             if tx.run["inflight"] == 0:
-                close_open(tx, self._ledger.facts_in(tx.connection, run_id))
-                tx.move("cancelled", "user")
+                end(tx, self._ledger.facts_in(tx.connection, run_id), "cancelled", "user")
             elif tx.run["status"] == "queued":
                 tx.set(desired_action="cancel")
             else:

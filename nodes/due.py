@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from state.run import TERMINAL
+from nodes.ending import end_or_queue
 from store import approvals, operations
 from store.ledger import REMIT, Facts, Ledger
 from store.transaction import RunTransaction
@@ -39,24 +39,3 @@ def look(ledger: Ledger, run_id: str) -> None:
         elif expire(tx, facts) and tx.run["status"] == "waiting":
             tx.move("queued")
             tx.event("run.queued")
-
-
-def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> None:
-    """End a run that nobody drives, at once if nothing is in flight; else queue it, so that its driver looks first."""
-    if tx.run["inflight"] == 0:
-        close_open(tx, facts)
-        tx.move(status, reason)
-    elif tx.run["status"] != "queued" and tx.run["status"] not in TERMINAL:
-        tx.move("queued")
-        tx.event("run.queued")
-
-
-def close_open(tx: RunTransaction, facts: Facts) -> None:
-    """What was planned and asked of the turn is cancelled with the run."""
-    for operation in facts.operations:
-        approval = facts.approvals.get(operation.operation_id)
-        if operation.status not in {"planned", "awaiting_approval", "approved"}:
-            continue
-        if approval is not None and approval.status in {"pending", "approved"}:
-            approvals.move(tx, approval, "cancelled")
-        operations.move(tx, operation, "cancelled", detail="the run ended")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from nodes.due import close_open
-from nodes.result import result_of
+from nodes.ending import end
 from nodes.standing import standing
 from nodes.step import State, Step, Update
-from state.run import Lease, effect_of, effects_of
-from store import runs
-from store.transaction import effect_rows
+from state.run import Lease
 from tools.contract import CancelToken
 
 
@@ -28,16 +25,5 @@ class Finish(Step):
         with self.ledger.settling(lease) as tx:
             if tx.run["desired_action"] == "cancel" and where.status != "cancelled":
                 return {"outcome": "reread"}
-            close_open(tx, facts)
-            effects = effects_of(list(effect_rows(tx.connection, tx.tenant, lease.run_id)))
-            result, failure = result_of(facts, where.status, where.reason, effects, explanation)
-            tx.set(result=runs.encode(result), failure=None if failure is None else runs.encode(failure))
-            tx.move(where.status, where.reason, {"effect": effect_of(effects)})
-            runs.end_attempt(tx, lease.fence, "ended")
-        return {
-            "outcome": "ended",
-            "status": where.status,
-            "reason": where.reason,
-            "effect": effect_of(effects),
-            "summary": result["summary"],
-        }
+            ended = end(tx, facts, where.status, where.reason, explanation)
+        return {"outcome": "ended", "status": where.status, "reason": where.reason, **ended}

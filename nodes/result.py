@@ -24,12 +24,17 @@ _SAID = {
 
 
 def result_of(
-    facts: Facts, status: str, reason: str, effects: dict[str, list[Json]], explanation: str
+    facts: Facts, closed: set[str], status: str, reason: str, effects: dict[str, list[Json]], explanation: str
 ) -> tuple[Json, Json | None]:
-    """`{summary, complete, done[], undone[]}` and, for an end that is no success, `{class, code, detail, advice}`."""
+    """`{summary, complete, done[], undone[]}` and, for an end that is no success, `{class, code, detail, retryable}`.
+
+    `closed` are the operations that this end cancels.
+    """
     done = [f"{each['tool']} {each['object_id']}" for each in effects["committed"]]
     undone = [
-        f"{each.tool}: {each.status}" for each in facts.operations if each.status not in {"committed", "superseded"}
+        f"{each.tool}: {'cancelled' if each.operation_id in closed else each.status}"
+        for each in facts.operations
+        if each.status not in {"committed", "superseded"}
     ]
     said = _SAID.get(reason, f"The run ended as {status}: {reason}.").format(
         done=", ".join(done) or "nothing", why=explanation

@@ -11,18 +11,18 @@ from state.errors import IllegalMove, OperationMismatch, RunAlreadyTerminal, Sta
 from state.operation import OPERATION_MOVES, READ_MOVES, check_operation_move
 from state.run import MOVES, REASONS, TERMINAL, check_move
 from store import effects
+from store.transaction import RunTransaction
 from tests.support.world import World, note, notes
 
 
 def test_a_stale_version_is_refused(loop_world: World) -> None:
     run = loop_world.check()
 
-    with (
-        pytest.raises(StaleVersion),
-        loop_world.parts.ledger.control(run.run_id, loop_world.parts.identity.actor()) as tx,
-    ):
-        tx._version_seen -= 1
-        tx.set(priority=1)
+    with loop_world.parts.ledger.control(run.run_id, loop_world.parts.identity.actor()) as tx:
+        stale = RunTransaction(tx.connection, tx.tenant, {**tx.run, "status_version": 0}, tx.now, "somebody")
+        stale.set(priority=1)
+        with pytest.raises(StaleVersion):
+            stale.close()
 
     assert run.status == "waiting/approval"
 

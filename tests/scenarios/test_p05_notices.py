@@ -1,4 +1,4 @@
-"""P5: Real notices against a catalogue that is partly wrong: a ticket where they differ, and no date is ever guessed."""
+"""P5: Notices against a catalogue that is partly wrong: a ticket where they differ, and no date is ever guessed."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ def test_a_run_cancelled_while_waiting_creates_nothing_and_a_late_approve_change
     run.goes_on()
 
     assert (run.status, run.effect, world.tickets, run.writes) == ("cancelled/user", "none", [], ["cancelled"])
+    assert (run.row.result or {})["undone"] == ["create_ticket: cancelled"]
 
 
 def test_a_run_cancelled_after_its_commit_names_the_ticket(world: World) -> None:  # C9

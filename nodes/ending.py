@@ -1,0 +1,49 @@
+"""How a run ends: what was open is closed, and the end says what was read, decided, done and left undone.
+
+The same for every end, whoever makes it: the node `finish`, a cancel that takes effect at once, a deadline that passed.
+"""
+
+from __future__ import annotations
+
+from nodes.result import result_of
+from state.digest import Json
+from state.run import TERMINAL, effect_of, effects_of
+from store import approvals, operations, runs
+from store.database import encode
+from store.ledger import Facts
+from store.transaction import RunTransaction, effect_rows
+
+
+def end(tx: RunTransaction, facts: Facts, status: str, reason: str, explanation: str = "") -> Json:
+    """End the run inside this transaction; answers `{summary, effect}`. Raises IllegalMove, RunAlreadyTerminal."""
+    closed = close_open(tx, facts)
+    effects = effects_of(list(effect_rows(tx.connection, tx.tenant, tx.run_id)))
+    result, failure = result_of(facts, closed, status, reason, effects, explanation)
+    tx.set(result=encode(result), failure=None if failure is None else encode(failure))
+    if tx.run["nonce"] is not None:
+        runs.end_attempt(tx, tx.run["fence"], "ended")
+    tx.move(status, reason, {"effect": effect_of(effects)})
+    return {"summary": result["summary"], "effect": effect_of(effects)}
+
+
+def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> None:
+    """End a run that nobody drives, at once if nothing is in flight; else queue it, so that its driver looks first."""
+    if tx.run["inflight"] == 0:
+        end(tx, facts, status, reason)
+    elif tx.run["status"] != "queued" and tx.run["status"] not in TERMINAL:
+        tx.move("queued")
+        tx.event("run.queued")
+
+
+def close_open(tx: RunTransaction, facts: Facts) -> set[str]:
+    """What was planned and asked of the turn is cancelled with the run; ids of the operations that were."""
+    closed: set[str] = set()
+    for operation in facts.operations:
+        approval = facts.approvals.get(operation.operation_id)
+        if operation.status not in {"planned", "awaiting_approval", "approved"}:
+            continue
+        if approval is not None and approval.status in {"pending", "approved"}:
+            approvals.move(tx, approval, "cancelled")
+        operations.move(tx, operation, "cancelled", detail="the run ended")
+        closed.add(operation.operation_id)
+    return closed
