@@ -1,8 +1,9 @@
 """The order of the steps, known here and nowhere else.
 
-    admit -> decide -> validate -> authorize -> approve -> execute_tool -> verify -> finish
-               ^          |            (reads go straight to execute_tool)    |
-               └──────────┴──────── refused, told, more to do ────────────────┘
+    admit -> decide -> (validate) -> authorize -> approve -> execute_tool -> verify -> finish
+               ^          |            (reads go straight to execute_tool)      |
+               └──────────┴──────── refused, told, more to do ──────────────────┘
+    validate: where there is something to refuse, or a final word to check
     wait: paused, migration, reconciliation; and whenever a node finds that things have changed: back to admit
 
 Pure and total: an outcome that is not in the table leads back to `admit`, which asks the journal. Nothing is guessed.
@@ -28,6 +29,8 @@ _NEXT: dict[tuple[str, str], str] = {
     ("admit", "verify"): "verify",
     ("admit", "finish"): "finish",
     ("decide", "decided"): "validate",
+    ("decide", "reads"): "execute_tool",
+    ("decide", "effects"): "authorize",
     ("decide", "gave_up"): "finish",
     ("decide", "wait"): "wait",
     ("decide", "finish"): "finish",
@@ -53,6 +56,12 @@ _NEXT: dict[tuple[str, str], str] = {
 }
 
 STEPS = ("admit", "decide", "validate", "authorize", "approve", "wait", "execute_tool", "verify", "finish")
+
+
+def ways(step: str) -> list[str]:
+    """Every node that can follow this one, END included; for drawing the graph."""
+    found = {target for (source, _), target in _NEXT.items() if source == step} | {START}
+    return [name for name in (*STEPS, END) if name in found]
 
 
 def next_node(state: Mapping[str, Any]) -> str:

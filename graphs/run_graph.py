@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Annotated, Any
 
 from langgraph.channels import UntrackedValue
@@ -32,13 +31,11 @@ def build_graph(parts: Parts, driving: Driving, agent_id: str) -> StateGraph[Any
     task = parts.agents.get(agent_id).task
     state = _with(DrivenState, task)
     node = steps(parts, driving, agent_id, interrupt, GraphInterrupt)
-    ends: dict[Hashable, str] = {name: name for name in (*flow.STEPS, flow.END)}
-
     graph: Any = StateGraph(state, input_schema=task, output_schema=RunOutput)
     graph.add_edge(START, flow.START)
     for name in flow.STEPS:
         graph.add_node(name, node[name].run)
-        graph.add_conditional_edges(name, flow.next_node, ends)
+        graph.add_conditional_edges(name, flow.next_node, flow.ways(name))
     return graph
 
 

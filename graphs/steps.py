@@ -20,17 +20,17 @@ def steps(
     parts: Parts, driving: Driving, agent_id: str | None, suspend: Suspend, suspended: type[Exception]
 ) -> dict[str, Step]:
     """Nodes by name. `agent_id` is the agent whose runs may be opened here; None only goes on with known runs."""
-    agents = parts.agents
+    agents, judge = parts.agents, parts.judge
     gateway = Gateway(parts.ledger, parts.policy)
     nodes: list[Step] = [
-        Admit(driving, agents, parts.accept, parts.identity, agent_id),
-        Decide(driving, agents),
-        Validate(driving, agents),
-        Authorize(driving, agents, parts.policy),
-        Approve(driving, agents, suspend, suspended),
-        Wait(driving, agents, suspend, suspended),
-        ExecuteTool(driving, agents, gateway),
-        Verify(driving, agents),
-        Finish(driving, agents),
+        Admit(driving, agents, judge, parts.accept, parts.identity, agent_id),
+        Decide(driving, agents, judge),
+        Validate(driving, agents, judge),
+        Authorize(driving, agents, judge, parts.policy),
+        Approve(driving, agents, judge, suspend, suspended),
+        Wait(driving, agents, judge, suspend, suspended),
+        ExecuteTool(driving, agents, judge, gateway),
+        Verify(driving, agents, judge),
+        Finish(driving, agents, judge),
     ]
     return {node.name: node for node in nodes}

@@ -16,6 +16,7 @@ from nodes.answers import Answers
 from nodes.controls import Controls
 from nodes.driver import Driving, Owner
 from nodes.identity import Identity
+from nodes.judge import Judge
 from state.actor import Actor
 from state.clock import Clock, SystemClock
 from state.errors import InputInvalid
@@ -92,6 +93,7 @@ class Parts:
     reader: BusinessStore
     policy: Policy
     agents: Agents
+    judge: Judge
     identity: Identity
     accept: Accept
     answers: Answers
@@ -147,6 +149,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     agents = Agents((outside.agents or shipped_agents)(settings), registry)
     local = Actor(settings.user, ledger.tenant, "local")
     _welcome(ledger, business, local)
+    judge = Judge(ledger, agents)
     return Parts(
         settings=settings,
         clock=outside.clock,
@@ -155,9 +158,10 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         reader=reader,
         policy=outside.policy,
         agents=agents,
+        judge=judge,
         identity=Identity(local),
         accept=Accept(ledger, agents, outside.policy),
-        answers=Answers(ledger, agents, outside.policy),
+        answers=Answers(ledger, agents, judge, outside.policy),
         controls=Controls(ledger),
         owner=Owner(settings.data_dir / "owners"),
     )

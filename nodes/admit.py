@@ -13,11 +13,12 @@ from nodes.accept import Accept
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.identity import Identity
-from nodes.standing import Standing, standing
+from nodes.judge import Judge
+from nodes.standing import Standing
 from nodes.step import State, Step, Update, belongs, thread_of
 from state.errors import AgentNotFound, InputInvalid, NotAllowed, RunAlreadyTerminal, RunNotFound
+from state.operation import Operation
 from state.run import STATE_VERSION, Lease
-from store.ledger import Facts
 from tools.contract import CancelToken
 
 if TYPE_CHECKING:
@@ -30,9 +31,15 @@ class Admit(Step):
     name = "admit"
 
     def __init__(
-        self, driving: Driving, agents: Agents, accept: Accept, identity: Identity, agent_id: str | None
+        self,
+        driving: Driving,
+        agents: Agents,
+        judge: Judge,
+        accept: Accept,
+        identity: Identity,
+        agent_id: str | None,
     ) -> None:
-        super().__init__(driving, agents)
+        super().__init__(driving, agents, judge)
         self._accept = accept
         self._identity = identity
         self._agent_id = agent_id
@@ -79,34 +86,34 @@ class Admit(Step):
                 "summary": str(error),
             }
         held = self.driving.claimed(lease) if lease is not None else self.driving.claim(thread)
-        return self._goes_on(thread, held, Standing("decide"), 0)
+        return self._goes_on(state, held, Standing("decide"), 0, [])
 
     def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state, token
+        del token
         facts = self.ledger.facts(lease.run_id)
-        where = standing(facts, self.agent_of(facts), self.ledger.clock.now(), lambda: self.expectation(facts))
+        where = self.where(facts)
         if where.step == "ended":
             return self._ended(lease.run_id)
         if where.reason == "reconciliation":  # whoever comes back tries the lookup again
             where = Standing("execute_tool")
-        return self._goes_on(lease.run_id, lease, where, facts.run.turn, facts)
+        return self._goes_on(state, lease, where, facts.run.turn, facts.operations)
 
-    def _goes_on(self, run_id: str, lease: Lease, where: Standing, turn: int, facts: Facts | None = None) -> Update:
-        return {
-            "step": self.name,
-            "outcome": where.step,
+    def _goes_on(self, state: State, lease: Lease, where: Standing, turn: int, operations: list[Operation]) -> Update:
+        """Every channel as it should be; only those that are not are written, since a write costs."""
+        channels = {
             "state_version": STATE_VERSION,
-            "session_id": run_id,
-            "run_id": run_id,
+            "session_id": lease.run_id,
+            "run_id": lease.run_id,
             "turn": turn,
-            "operation_ids": [each.operation_id for each in facts.operations] if facts else [],
-            "asked": [],
+            "operation_ids": [each.operation_id for each in operations],
             "status": "running",
             "reason": None,
             "effect": "none",
             "summary": "",
             "lease": {"fence": lease.fence, "nonce": lease.nonce},
         }
+        changed = {name: value for name, value in channels.items() if state.get(name) != value}
+        return {"step": self.name, "outcome": where.step, **changed}
 
     def _ended(self, run_id: str) -> Update:
         run = self.ledger.run(run_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,10 +51,15 @@ class Agents:
             raise AgentNotFound(f"There is no agent {agent_id!r}; there are {', '.join(sorted(self._agents))}.")
         return self._agents[agent_id]
 
-    def running(self, agent_id: str, version_id: str) -> Agent | None:
-        """The agent a run was admitted with, or None if this program no longer has that version (P11)."""
+    def running(self, agent_id: str, version_id: str, snapshot: Callable[[str], AgentDefinition]) -> Agent | None:
+        """The agent a run was admitted with, or None if this program no longer has that version (P11).
+
+        A definition that only lacks fields which came later, and which have their defaults here, is the same one.
+        """
         agent = self._agents.get(agent_id)
-        return agent if agent is not None and agent.definition.version_id == version_id else None
+        if agent is None or agent.definition.version_id == version_id:
+            return agent
+        return agent if snapshot(version_id) == agent.definition else None
 
     def tools(self, agent_id: str) -> dict[str, Tool]:
         """The agent's tools by plain name."""

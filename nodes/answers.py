@@ -13,6 +13,7 @@ from typing import Any
 from nodes.agent import Agents
 from nodes.authorize import preview_of, write_down
 from nodes.due import look
+from nodes.judge import Judge
 from nodes.planning import Checked, Refusal, authorized_plan, valid_arguments
 from nodes.shapes import Answer, BadAnswer, read_answers
 from state.actor import Actor
@@ -54,9 +55,10 @@ class Recorded:
 class Answers:
     """Records answers for one ledger."""
 
-    def __init__(self, ledger: Ledger, agents: Agents, policy: Policy) -> None:
+    def __init__(self, ledger: Ledger, agents: Agents, judge: Judge, policy: Policy) -> None:
         self._ledger = ledger
         self._agents = agents
+        self._judge = judge
         self._policy = policy
 
     def record(self, actor: Actor, run_id: str, value: Any, shown: Shown = nothing_shown) -> Recorded:
@@ -186,15 +188,13 @@ class Answers:
         self, facts: Facts, approval: Approval, operation: Operation, answer: Answer
     ) -> tuple[Planned, dict[str, Any]]:
         """An approver's arguments are a proposal like any other: validated, authorised, and asked again."""
-        agent = self._agents.get(facts.run.agent_id)
         tool = self._agents.tools(facts.run.agent_id)[operation.tool]
         if answer.tool is not None and answer.tool != operation.tool:
             raise InputInvalid(f"An edit cannot turn {operation.tool} into {answer.tool}: reject it instead.")
         arguments = valid_arguments(tool, answer.arguments or {})
         if isinstance(arguments, Refusal):
             raise InputInvalid(f"The edit is not taken: {arguments.why}")
-        sources = self._ledger.sources(facts.run.run_id)
-        expected = agent.rules.expectation(self._ledger.task_input(facts.run), sources)
+        expected = self._judge.expectation(facts.run)
         if not expected.admits(tool.name, arguments):
             wrong = ", ".join(expected.differences(arguments))
             raise InputInvalid(f"The edit is not taken: {wrong} would differ from what the recorded sources say.")

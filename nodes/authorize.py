@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from nodes.agent import Agents
 from nodes.driver import Driving
+from nodes.judge import Judge
 from nodes.planning import Checked, authorized_plan
-from nodes.step import State, Update
-from nodes.validate import Validate
+from nodes.step import State, Step, Update
 from state.agent import AgentDefinition
 from state.digest import Json
 from state.operation import Operation
@@ -23,13 +23,13 @@ from tools.contract import CancelToken, WriteTool
 from tools.policy import Policy
 
 
-class Authorize(Validate):
-    """Judges as `Validate` does, then plans."""
+class Authorize(Step):
+    """Judges, rules, plans and asks."""
 
     name = "authorize"
 
-    def __init__(self, driving: Driving, agents: Agents, policy: Policy) -> None:
-        super().__init__(driving, agents)
+    def __init__(self, driving: Driving, agents: Agents, judge: Judge, policy: Policy) -> None:
+        super().__init__(driving, agents, judge)
         self._policy = policy
 
     def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
@@ -44,13 +44,12 @@ class Authorize(Validate):
         with self.ledger.acting(lease) as tx:
             for each, preview in planned:
                 write_down(tx, each, preview, agent.definition)
-        return {
-            "outcome": self._outcome([each for each, _ in planned], agent.definition),
-            "operation_ids": [each.operation_id for each, _ in planned],
-        }
+        outcome = self._outcome([each for each, _ in planned], agent.definition)
+        shown = {"status": "waiting", "reason": "approval"} if outcome == "ask" else {}
+        return {"outcome": outcome, "operation_ids": [each.operation_id for each, _ in planned], **shown}
 
     def _first(self, facts: Facts) -> list[tuple[Planned, Json]]:
-        judged = self.judge(facts, self.expectation(facts))
+        judged = self.judge.judge(facts)
         if not isinstance(judged, list):
             return []
         assert facts.turn is not None

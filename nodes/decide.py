@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pydantic import BaseModel
 
-from nodes.agent import Agent
-from nodes.deciders.decider import Outcome, View
+from nodes.agent import Agent, Agents
+from nodes.deciders.decider import Decider, Outcome, View
+from nodes.driver import Driving
+from nodes.judge import MAX_KEPT_RUNS, Judge
 from nodes.planning import read_proposal
-from nodes.standing import standing
 from nodes.step import State, Step, Update
 from state.budget import Usage
 from state.digest import Json, canonical
-from state.operation import Proposal
+from state.operation import Operation, Proposal
 from state.run import Lease
 from store import operations, turns
 from store.ledger import Facts
+from store.turns import TurnRecord
 from tools.contract import CancelToken
 
 MAX_PROPOSAL_BYTES = 256 * 1024
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the decider has been shown of the turns up to one; they do not change any more."""
+
+    turn: int = 0
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    told: list[str] = field(default_factory=list[str])
 
 
 class Decide(Step):
@@ -27,70 +39,94 @@ class Decide(Step):
 
     name = "decide"
 
+    def __init__(self, driving: Driving, agents: Agents, judge: Judge) -> None:
+        super().__init__(driving, agents, judge)
+        self._seen: dict[str, _Seen] = {}
+
     def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
+        del state
         facts = self.ledger.facts(lease.run_id)
         agent = self.agent_of(facts)
-        expected = self.expectation(facts) if agent is not None else None
-        where = standing(facts, agent, self.ledger.clock.now(), lambda: cast(Any, expected))
-        if where.step != "decide" or agent is None or expected is None:
+        where = self.where(facts)
+        if where.step != "decide" or agent is None:
             return {"outcome": "reread" if where.step in {"ended", "decide"} else where.step}
         begun = self.ledger.clock.monotonic()
         if agent.decider is None:
-            actions = [expected.effect] if expected.effect is not None else []
+            effect = self.judge.expectation(facts.run).effect
+            actions = [effect] if effect is not None else []
             source, proposal, usage = "input", _plain(Proposal(kind="actions", actions=actions)), Usage()
         else:
-            source, proposal, usage = self._ask(agent, facts, token)
+            source, proposal, usage = self._ask(agent, agent.decider, facts, token)
         took = self.ledger.clock.monotonic() - begun
-        return self._record(lease, source, proposal, usage, took)
+        return self._record(lease, facts, source, proposal, usage, took)
 
-    def _ask(self, agent: Agent, facts: Facts, token: CancelToken) -> tuple[str, Json, Usage]:
+    def _ask(self, agent: Agent, decider: Decider, facts: Facts, token: CancelToken) -> tuple[str, Json, Usage]:
         """What the decider said, as JSON; an exception of its own is its answer too."""
-        assert agent.decider is not None
         try:
-            said = agent.decider.propose(self._view(agent, facts), token)
+            said = decider.propose(self._view(agent, facts), token)
         except Exception as error:  # a decider is foreign code: whatever it raises is recorded as its failure
             failure = {"kind": "failed", "error": f"{type(error).__name__}: {error}"[:1000]}
-            return "remit", failure, Usage(model_calls=agent.decider.worst_case().model_calls)
+            return "remit", failure, Usage(model_calls=decider.worst_case().model_calls)
         recorded = _plain(said)
         proposal = read_proposal(recorded)
-        usage = proposal.usage if isinstance(proposal, Proposal) else agent.decider.worst_case()
-        return "decider", recorded, usage
+        return "decider", recorded, proposal.usage if isinstance(proposal, Proposal) else decider.worst_case()
 
-    def _record(self, lease: Lease, source: str, proposal: Json, usage: Usage, took: int) -> Update:
+    def _record(self, lease: Lease, facts: Facts, source: str, proposal: Json, usage: Usage, took: int) -> Update:
         with self.ledger.acting(lease) as tx:
             turns.record_turn(tx, source, proposal, took, usage.model_dump())
             turn = tx.run["turn"]
             kind = str(proposal.get("kind"))[:40]
             tools = [str(each.get("tool"))[:80] for each in _actions(proposal)]
             tx.event("turn.decided", {"turn": turn, "source": source, "kind": kind, "tools": tools})
-        return {"outcome": "decided" if source != "remit" else "gave_up", "turn": turn, "operation_ids": []}
+        update: Update = {"turn": turn, "operation_ids": []}
+        if source == "remit":
+            return {"outcome": "gave_up", **update}
+        recorded = replace(facts, turn=TurnRecord(turn, source, proposal, None, False, {}), operations=[])
+        way = self.judge.way_on(self.judge.judge(recorded))
+        # What holds goes straight to the node that judges it again; what does not is written down by `validate`.
+        return {"outcome": way if way in {"reads", "effects"} else "decided", **update}
 
     def _view(self, agent: Agent, facts: Facts) -> View:
         run = facts.run
-        with self.ledger.database.read() as connection:
-            done = operations.of_run(connection, self.ledger.tenant, run.run_id)
-            results = operations.results_from(connection, self.ledger.tenant, run.run_id, 1)
-            recorded = turns.turns_from(connection, self.ledger.tenant, run.run_id, 1)
-        outcomes = [
-            Outcome(each.turn, each.tool, each.arguments, each.status, each.detail, results.get(each.operation_id))
-            for each in done
-        ]
-        told = [turn.refusal for turn in recorded if turn.refusal is not None]
-        told += [
-            f"{each.tool}: {each.status}" + (f" ({each.detail})" if each.detail else "")
-            for each in outcomes
-            if each.status not in {"committed", "superseded"}
-        ]
+        seen = self._extended(run.run_id, run.turn)
         return View(
             run_id=run.run_id,
             turn=run.turn + 1,
             task=self.ledger.task_input(run),
             instructions=agent.definition.instructions,
             tools={name: tool.schema() for name, tool in self.agents.tools(run.agent_id).items()},
-            expectation=self.expectation(facts),
-            outcomes=outcomes,
-            told=told,
+            expectation=self.judge.expectation(run),
+            outcomes=seen.outcomes,
+            told=seen.told,
         )
+
+    def _extended(self, run_id: str, turn: int) -> _Seen:
+        """What was shown before, and the turns since; a turn is settled before the next one is asked for."""
+        if len(self._seen) >= MAX_KEPT_RUNS and run_id not in self._seen:
+            self._seen.clear()
+        seen = self._seen.setdefault(run_id, _Seen())
+        if seen.turn == turn:
+            return seen
+        with self.ledger.database.read() as connection:
+            recorded = turns.turns_from(connection, self.ledger.tenant, run_id, seen.turn + 1)
+            done = operations.with_results(connection, self.ledger.tenant, run_id, seen.turn + 1)
+        for each in recorded:
+            if each.refusal is not None:
+                seen.told.append(each.refusal)
+            for operation, result in done:
+                if operation.turn == each.turn:
+                    _show(seen, operation, result)
+        seen.turn = turn
+        return seen
+
+
+def _show(seen: _Seen, operation: Operation, result: Json | None) -> None:
+    seen.outcomes.append(
+        Outcome(operation.turn, operation.tool, operation.arguments, operation.status, operation.detail, result)
+    )
+    if operation.status not in {"committed", "superseded"}:
+        why = f" ({operation.detail})" if operation.detail else ""
+        seen.told.append(f"{operation.tool}: {operation.status}{why}")
 
 
 def _plain(said: Any) -> Json:

@@ -9,9 +9,9 @@ from typing import cast
 
 from nodes.agent import Agents
 from nodes.driver import Driving
+from nodes.judge import Judge
 from nodes.planning import plan
-from nodes.step import State, Update
-from nodes.validate import Validate
+from nodes.step import State, Step, Update
 from state.budget import shortfall
 from state.operation import Operation
 from state.run import Lease
@@ -26,13 +26,13 @@ from tools.settle import cancel_later_writes
 PARALLEL_READS = 4
 
 
-class ExecuteTool(Validate):
-    """Judges as `Validate` does, because reads come here straight from it."""
+class ExecuteTool(Step):
+    """Judges a turn that only reads by itself, because reads come here without having been planned."""
 
     name = "execute_tool"
 
-    def __init__(self, driving: Driving, agents: Agents, gateway: Gateway) -> None:
-        super().__init__(driving, agents)
+    def __init__(self, driving: Driving, agents: Agents, judge: Judge, gateway: Gateway) -> None:
+        super().__init__(driving, agents, judge)
         self._gateway = gateway
 
     def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
@@ -49,7 +49,7 @@ class ExecuteTool(Validate):
     def _reads(self, lease: Lease, facts: Facts, token: CancelToken) -> Update:
         if facts.turn is None or facts.turn.refusal is not None:
             return {"outcome": "reread"}
-        judged = self.judge(facts, self.expectation(facts))
+        judged = self.judge.judge(facts)
         if not isinstance(judged, list) or any(each.tool.effect != "read" for each in judged):
             return {"outcome": "reread"}
         if shortfall(facts.run.limits, facts.run.used, {"tool_calls": len(judged)}) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nodes.ending import end
-from nodes.standing import standing
 from nodes.step import State, Step, Update
 from state.run import Lease
 from tools.contract import CancelToken
@@ -17,11 +16,10 @@ class Finish(Step):
     def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
         del state, token
         facts = self.ledger.facts(lease.run_id)
-        agent = self.agent_of(facts)
-        where = standing(facts, agent, self.ledger.clock.now(), lambda: self.expectation(facts))
+        where = self.where(facts)
         if where.step != "finish" or where.status is None or where.reason is None:
             return {"outcome": "reread"}
-        explanation = self.expectation(facts).explanation if agent is not None else ""
+        explanation = "" if self.agent_of(facts) is None else self.judge.expectation(facts.run).explanation
         with self.ledger.settling(lease) as tx:
             if tx.run["desired_action"] == "cancel" and where.status != "cancelled":
                 return {"outcome": "reread"}

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.due import expire
+from nodes.judge import Judge
 from nodes.question import question
-from nodes.standing import Standing, standing
+from nodes.standing import Standing
 from nodes.step import State, Step, Update
 from state.run import Lease
 from store import runs
@@ -44,10 +45,11 @@ class _Pause(Step):
         self,
         driving: Driving,
         agents: Agents,
+        judge: Judge,
         suspend: Suspend,
         suspended: type[Exception],
     ) -> None:
-        super().__init__(driving, agents)
+        super().__init__(driving, agents, judge)
         self._suspend = suspend
         self._suspended = suspended
 
@@ -71,8 +73,7 @@ class _Pause(Step):
         return (facts, where) if where.step == self.pauses_for else None
 
     def _where(self, facts: Facts) -> Standing:
-        agent = self.agent_of(facts)
-        return standing(facts, agent, self.ledger.clock.now(), lambda: self.expectation(facts))
+        return self.where(facts)
 
     @abstractmethod
     def _question(self, facts: Facts, where: Standing) -> dict[str, Any]:

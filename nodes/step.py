@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from nodes.agent import Agent, Agents
 from nodes.driver import Driving
-from state.acceptance import Expectation
+from nodes.judge import Judge
+from nodes.standing import Standing, standing
 from state.errors import GuardRefused, NotAllowed, RunAlreadyTerminal
 from state.run import Lease, effect_of, effects_of
 from store.ledger import Facts, Ledger
@@ -46,9 +47,10 @@ class Step(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, driving: Driving, agents: Agents) -> None:
+    def __init__(self, driving: Driving, agents: Agents, judge: Judge) -> None:
         self.driving = driving
         self.agents = agents
+        self.judge = judge
         self.ledger: Ledger = driving.ledger
 
     def run(self, state: State, config: RunnableConfig) -> Update:
@@ -62,7 +64,9 @@ class Step(ABC):
                 update = self.act(state, lease, token)
         except (GuardRefused, RunAlreadyTerminal):
             return {"step": self.name, "outcome": "reread", "run_id": thread, "session_id": thread}
-        return {"step": self.name, "lease": {"fence": lease.fence, "nonce": lease.nonce}, **update}
+        if not state.get("lease"):
+            update = {"lease": {"fence": lease.fence, "nonce": lease.nonce}, **update}
+        return {"step": self.name, **update}
 
     def _lease(self, state: State, run_id: str) -> Lease:
         """This invocation's lease, claimed now if there is none. Whether it still holds, each guard decides."""
@@ -78,12 +82,12 @@ class Step(ABC):
     # --- what several nodes ask ---------------------------------------------------------------------------
 
     def agent_of(self, facts: Facts) -> Agent | None:
-        return self.agents.running(facts.run.agent_id, facts.run.agent_version)
+        return self.agents.running(facts.run.agent_id, facts.run.agent_version, self.ledger.definition)
 
-    def expectation(self, facts: Facts) -> Expectation:
-        """Acceptance, worked out from what the run really read."""
-        agent = self.agents.get(facts.run.agent_id)
-        return agent.rules.expectation(self.ledger.task_input(facts.run), self.ledger.sources(facts.run.run_id))
+    def where(self, facts: Facts) -> Standing:
+        """Where the run stands, by the journal."""
+        now = self.ledger.clock.now()
+        return standing(facts, self.agent_of(facts), now, lambda: self.judge.expectation(facts.run))
 
     def mirror(self, run_id: str) -> Update:
         """The display mirror: status, reason and effect as the ledger has them."""

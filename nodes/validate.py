@@ -1,12 +1,9 @@
-"""The node that checks a recorded proposal: a pure judgement, written down only where it refuses."""
+"""The node that writes down why a recorded proposal is refused, and sends on one that holds."""
 
 from __future__ import annotations
 
-from nodes.planning import Checked, Refusal, check, read_proposal
-from nodes.standing import confirmed
+from nodes.planning import Refusal
 from nodes.step import State, Step, Update
-from state.acceptance import Expectation
-from state.operation import Proposal
 from state.run import Lease
 from store import turns
 from store.ledger import Facts
@@ -23,31 +20,10 @@ class Validate(Step):
         facts = self.ledger.facts(lease.run_id)
         if facts.turn is None or facts.turn.refusal is not None or facts.operations:
             return {"outcome": "reread"}
-        judged = self.judge(facts, self.expectation(facts))
+        judged = self.judge.judge(facts)
         if isinstance(judged, Refusal):
             return self._refuse(lease, facts, judged)
-        if judged is None:
-            return {"outcome": "word"}
-        return {"outcome": "reads" if all(each.tool.effect == "read" for each in judged) else "effects"}
-
-    def judge(self, facts: Facts, expected: Expectation) -> list[Checked] | Refusal | None:
-        """The checked actions, why they are refused, or None for a word (`final`, `continue`) that holds."""
-        assert facts.turn is not None
-        proposal = read_proposal(facts.turn.proposal)
-        if isinstance(proposal, Refusal):
-            return proposal
-        if proposal.kind == "actions":
-            return self._actions(facts, proposal, expected)
-        if proposal.actions:
-            return Refusal(f"A proposal of kind {proposal.kind!r} cannot ask for actions too.")
-        if proposal.kind == "final" and confirmed(proposal.claim, expected) is None:
-            return Refusal(f"The word {proposal.claim!r} does not hold: {expected.explanation}")
-        return None
-
-    def _actions(self, facts: Facts, proposal: Proposal, expected: Expectation) -> list[Checked] | Refusal:
-        tools = self.agents.tools(facts.run.agent_id)
-        known = {each.tool: self.agents.registered(each.tool) for each in proposal.actions}
-        return check(proposal, tools, known, expected, self.ledger.sources(facts.run.run_id))
+        return {"outcome": self.judge.way_on(judged)}
 
     def _refuse(self, lease: Lease, facts: Facts, refusal: Refusal) -> Update:
         assert facts.turn is not None

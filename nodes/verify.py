@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from nodes.standing import standing
 from nodes.step import State, Step, Update
 from state.acceptance import Expectation
 from state.digest import Json
@@ -30,7 +29,7 @@ class Verify(Step):
         del state, token
         facts = self.ledger.facts(lease.run_id)
         tools = self.agents.tools(facts.run.agent_id)
-        expected = self.expectation(facts)
+        expected = self.judge.expectation(facts.run)
         open_ = [
             each
             for each in facts.operations
@@ -48,8 +47,7 @@ class Verify(Step):
                         tx.event("verification.passed", named)
                 if not any(wrong for _, wrong in judged):
                     tx.set(repairs=0)
-        facts = self.ledger.facts(lease.run_id)
-        where = standing(facts, self.agent_of(facts), self.ledger.clock.now(), lambda: expected)
+        where = self.where(self.ledger.facts(lease.run_id))
         return {"outcome": where.step if where.step in {"finish", "decide"} else "reread"}
 
     def _differences(self, operation: Operation, tool: WriteTool, expected: Expectation) -> list[str]:

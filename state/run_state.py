@@ -13,7 +13,6 @@ class RunState(TypedDict, total=False):
     run_id: str
     turn: int
     operation_ids: list[str]
-    asked: list[str]
     step: str
     outcome: str
     status: str

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from state.actor import Actor
+from state.agent import AgentDefinition
 from state.approval import Approval
 from state.clock import Clock
 from state.digest import Json
@@ -189,9 +190,15 @@ class Ledger:
         asked = approvals.of_run(connection, self.tenant, run_id) if gated else []
         return Facts(run, recorded[-1] if recorded else None, planned, {each.operation_id: each for each in asked})
 
-    def sources(self, run_id: str) -> list[Source]:
+    def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
+        """What the reads of a run gave, from a turn on, in order."""
         with self.database.read() as connection:
-            return operations.sources(connection, self.tenant, run_id)
+            return operations.sources(connection, self.tenant, run_id, first_turn)
+
+    def definition(self, version_id: str) -> AgentDefinition:
+        """The agent as a run was admitted with it."""
+        with self.database.read() as connection:
+            return runs.definition(connection, self.tenant, version_id)
 
     def task_input(self, run: Run) -> Json:
         """The task as it was accepted; it never changes, so it is read once."""

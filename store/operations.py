@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import and_, select, update
 
@@ -30,8 +29,13 @@ _ALL = Statement(
     .order_by(operations.c.turn, operations.c.idx, operations.c.generation)
 )
 _SOURCES = Statement(
-    select(operations.c.operation_id, operations.c.tool, operations.c.result)
-    .where(_OF_RUN, operations.c.effect == "read", operations.c.status == "committed")
+    select(operations.c.operation_id, operations.c.turn, operations.c.tool, operations.c.result)
+    .where(
+        _OF_RUN,
+        operations.c.turn >= param("first"),
+        operations.c.effect == "read",
+        operations.c.status == "committed",
+    )
     .order_by(operations.c.turn, operations.c.idx)
 )
 _MOVE = Statement(
@@ -83,6 +87,7 @@ class Source:
     """What a read of this run gave: the tool's name and its recorded result."""
 
     operation_id: str
+    turn: int
     tool: str
     result: Json
 
@@ -166,16 +171,18 @@ def of_run(connection: Connection, tenant: str, run_id: str, first_turn: int = 1
     return [operation_of(row) for row in rows]
 
 
-def results_from(connection: Connection, tenant: str, run_id: str, first_turn: int) -> dict[str, Any]:
-    """Results by operation id, of the operations of a run from a turn on."""
+def with_results(
+    connection: Connection, tenant: str, run_id: str, first_turn: int
+) -> list[tuple[Operation, Json | None]]:
+    """As `of_run`, each with its result."""
     rows = connection.all(_ALL, {"tenant": tenant, "run": run_id, "first": first_turn})
-    return {row["operation_id"]: decode(row["result"]) for row in rows if row["result"] is not None}
+    return [(operation_of(row), decode(row["result"])) for row in rows]
 
 
-def sources(connection: Connection, tenant: str, run_id: str) -> list[Source]:
-    """What the reads of this run really gave, in order."""
-    rows = connection.all(_SOURCES, {"tenant": tenant, "run": run_id})
-    return [Source(row["operation_id"], row["tool"], decode(row["result"])) for row in rows]
+def sources(connection: Connection, tenant: str, run_id: str, first_turn: int) -> list[Source]:
+    """What the reads of this run really gave, from a turn on, in order."""
+    rows = connection.all(_SOURCES, {"tenant": tenant, "run": run_id, "first": first_turn})
+    return [Source(row["operation_id"], row["turn"], row["tool"], decode(row["result"])) for row in rows]
 
 
 def operation_of(row: Row) -> Operation:

@@ -49,13 +49,12 @@ def test_swapped_values_are_refused(world: World) -> None:  # C17
 
 
 def test_swapped_values_that_slipped_past_validation_and_were_approved_fail_verification(world: World) -> None:  # C17
-    opened: list[AnythingIsCalledFor] = []
-    world.wrap_rules = lambda rules: opened.append(AnythingIsCalledFor(rules, while_validating=True)) or opened[-1]
+    world.wrap_rules = AnythingIsCalledFor
     run = _swaps(world)
     assert run.status == "waiting/approval"
 
-    for each in opened:
-        each._open = False
+    world.wrap_rules = None
+    world.restart()
     run.approve()
 
     assert (run.status, run.effect, len(world.tickets)) == ("failed/verification_failed", "committed", 1)

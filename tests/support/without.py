@@ -62,15 +62,13 @@ def reads_back_what_was_approved(approved: dict[str, Any]) -> type[BusinessStore
 
 
 class AnythingIsCalledFor:
-    """Rules that admit every proposal, as if acceptance had never been worked out; `until` many questions."""
+    """Rules that admit every proposal, as if acceptance had never been worked out."""
 
-    def __init__(self, rules: AgentRules, *, while_validating: bool) -> None:
+    def __init__(self, rules: AgentRules) -> None:
         self._rules = rules
-        self._open = while_validating
 
     def accept_input(self, given: dict[str, Any]) -> dict[str, Any]:
         return self._rules.accept_input(given)
 
     def expectation(self, task: dict[str, Any], sources: Sequence[Source]) -> Expectation:
-        true = self._rules.expectation(task, sources)
-        return Expectation("open", true.explanation) if self._open else true
+        return Expectation("open", self._rules.expectation(task, sources).explanation)
