@@ -19,6 +19,7 @@ _TABLE = {**_FULL_WIDTH, **_SPACES, **_DASHES, **_QUOTES, **_TRADITIONAL}
 # [^~] and [^<] keep each search short: a mark that is never closed costs one look ahead, not the whole text.
 _STRUCK = re.compile(r"~~([^~]{1,2000})~~|<(del|s|strike)\b[^<>]{0,200}>([^<]{1,2000})</\2\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|<!--[^<>]{0,2000}-->")
+_LEADER = re.compile(r"\.{4,}|(?: \.){3,}")
 _MARK = re.compile(r"\*\*|__|`|\*(?=\S)|(?<=\S)\*")
 _CJK = r"\u3007\u3400-\u9fff\u3001\u3002《》「」"
 _GAP = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
@@ -26,7 +27,7 @@ _GAP = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 
 def even_out(text: str) -> str:
     """The same text with full-width, traditional and typographic characters made plain, of the same length."""
-    return text.translate(_TABLE)
+    return _LEADER.sub(lambda dots: ":".ljust(len(dots[0])), text.translate(_TABLE))
 
 
 def take_out_struck(text: str) -> tuple[str, list[str]]:

@@ -80,7 +80,7 @@ _COUNTED = re.compile(
     + _NUMBER
     + r"(?:\s*\(\d{1,4}\))?[\s-]+"
     + _UNIT
-    + r"\s+(?:after|from|following|of|past|counted from|beyond)\s+"
+    + r"(?:\s+time)?(?:,?\s+counted from|\s+(?:after|from|following|of|past|beyond))\s+"
     + _EVENT,
     re.IGNORECASE,
 )
@@ -137,15 +137,20 @@ _ZH_COUNTED = re.compile(
     + r"(?:[之以]?后|起|届?满)?(?:的?(?P<next>次日|第二日))?"
 )
 _ZH_NEXT_MONTH = re.compile(_ZH_EVENT + r"(?:之日)?(?:的|起)?(?P<next>次月|下月|下个月)(?:1|一)[日号]")
-_ZH_UPON = re.compile(_ZH_EVENT + r"(?:之日|当日|当天|之时|日(?!期))(?:的?(?P<next>次日|第二日|第二天))?(?:起)?")
+_ZH_UPON = re.compile(
+    _ZH_EVENT
+    + r"(?:(?:之日|当日|当天|之时|日(?!期))(?:的?(?P<next>次日|第二[日天]))?|后?的?(?P<then>次日|第二[日天]))起?"
+)
 _ZH_NOW = re.compile(r"(?P<event>即日起?|今日起|今天起|本日起|当日起)")
+# "a month and a day after": the part found is not the whole of it.
+_AND_SOME = re.compile(r"\b(?:days?|weeks?|months?|years?) and\s+$", re.IGNORECASE)
 
 # More descriptions than this in one line are no sentence.
 _MOST = 40
 _ANY_ENGLISH = re.compile(
-    r"\b(?:days?|weeks?|months?|years?|(?:up)?on|immediate\w*|today|same|from|as of)\b", re.IGNORECASE
+    r"\b(?:days?|weeks?|months?|years?|(?:up)?on|immediate\w*|today|same|from|as of|date)\b", re.IGNORECASE
 )
-_ANY_CHINESE = re.compile(r"之日|当[日天]|之时|[即今本]日|今天|[次下]个?月|日期|[布发登开文告]日")
+_ANY_CHINESE = re.compile(r"之日|次日|第二[日天]|当[日天]|之时|[即今本]日|今天|[次下]个?月|日期|[布发登开文告]日")
 
 
 def _english_number(text: str) -> int:
@@ -170,7 +175,8 @@ def _english_ordinal(text: str) -> int:
 
 
 def _counted(match: re.Match[str]) -> Count:
-    working = re.search(r"business|working|week\b|week-", match["kind"], re.IGNORECASE)
+    compound = _AND_SOME.search(match.string[: match.start()])
+    working = compound or re.search(r"business|working|week\b|week-", match["kind"], re.IGNORECASE)
     unit = "working day" if working else match["unit"].lower()
     return Count(match.start(), match.end(), match["event"], _english_number(match["number"]), unit)
 
@@ -181,7 +187,7 @@ def _chinese(match: re.Match[str]) -> Count:
     event = re.split(r"[,。;:《》()]", match.string[max(0, start - 24) : start])[-1] + match["event"]
     if "number" not in groups:
         unit = "month start" if groups.get("next") in ("次月", "下月", "下个月") else "day"
-        return Count(start, match.end(), event, 1 if groups.get("next") else 0, unit)
+        return Count(start, match.end(), event, 1 if groups.get("next") or groups.get("then") else 0, unit)
     name = match["unit"]
     unit = (
         "working day"

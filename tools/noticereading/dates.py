@@ -21,8 +21,9 @@ _MONTH = (
 )
 _DAY = r"(?P<day>\d{1,2})(?:\s?(?:st|nd|rd|th))?"
 _WEEKDAY = r"(?:(?P<weekday>Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}\.?,?\s+)?"
-_OFTEN = r"(?<![\w./-])"
-_AFTER = r"(?![\w/]|-\w|\.\d)"
+# Chinese words stand right against a date; Latin letters and digits there make it a part of something else.
+_OFTEN = r"(?<![A-Za-z0-9_./-])"
+_AFTER = r"(?![A-Za-z0-9_/]|-\w|\.\d)"
 _CN = "[〇○零OＯ一二三四五六七八九]"
 _CN_DAY = "[一二三四五六七八九十廿卅]{1,3}"
 _DAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -56,14 +57,15 @@ _CHINESE = [
     re.compile(rf"(?P<year>{_CN}{{4}})\s?年\s?(?P<month>{_CN_DAY})\s?月\s?(?P<day>{_CN_DAY})\s?[日号]"),
 ]
 _ISO = re.compile(
-    r"(?<![\w./-])(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})"
-    r"(?:(?=T\d)|(?![\w/]|-\w|\.\d))"
+    rf"{_OFTEN}(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})"
+    rf"(?:(?=T\d)|{_AFTER})"
 )
 _NUMBERS = _compile(_OFTEN + _WEEKDAY + r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<year>\d{4})" + _AFTER)
 _NO_YEAR = [
     _compile(_OFTEN + _MONTH + r"\s+" + _DAY + r"\b(?!\s*,?\s*\d{4}\b|:\d)"),
     _compile(_OFTEN + _DAY + r"(?:\s+day)?(?:\s+of)?\s+" + _MONTH + r"(?!\w|\s*,?\s*\d{4}\b)"),
-    re.compile(r"(?<![\d年])(?P<month>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?[日号]"),
+    re.compile(rf"(?<!\d)(?<!(?:\d|{_CN})年)(?P<month>\d{{1,2}})\s?月\s?(?P<day>\d{{1,2}})\s?[日号]"),
+    re.compile(rf"(?<!(?:\d|{_CN})年)(?<!{_CN})(?P<month>{_CN_DAY})\s?月\s?(?P<day>{_CN_DAY})\s?[日号]"),
 ]
 _VAGUE = [
     _compile(r"\b" + _MONTH + r",?\s+(?:of\s+)?(?P<year>\d{4})\b"),
@@ -144,8 +146,8 @@ def _from_numbers(match: re.Match[str]) -> Span:
 
 def _from_no_year(match: re.Match[str]) -> Span:
     month = match["month"]
-    number = int(month) if month.isdigit() else _month_number(month)
-    return Span(match.start(), match.end(), Form.NO_YEAR, month_day=(number, int(match["day"])))
+    number = _month_number(month) if month.isascii() and month.isalpha() else chinese_number(month)
+    return Span(match.start(), match.end(), Form.NO_YEAR, month_day=(number or 0, chinese_number(match["day"]) or 0))
 
 
 def _from_vague(match: re.Match[str]) -> Span:

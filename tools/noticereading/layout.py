@@ -18,7 +18,7 @@ _BULLET = re.compile(
     r"|[一二三四五六七八九十]{1,3}、"
     r"|第[一二三四五六七八九十百零\d]{1,5}[条章]|【)"
 )
-_LABEL = re.compile(r"\s*(?:[A-Z][\w'()/&. -]{1,40}|[\u4e00-\u9fff]{2,12}):")
+_LABEL = re.compile(r"\s*(?:[A-Z][\w'()/&. -]{1,40}|[\u4e00-\u9fff]{2,12})(?::| - )")
 _SENTENCE = re.compile(r"[。!?！？]+[\"')」》]*\s*|\.[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9\u4e00-\u9fff])|;\s*\n\s*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|No|Nos|Sec|Secs|Art|Doc|Fed|Reg|vs?|Mr|Ms|Dr|St|approx"

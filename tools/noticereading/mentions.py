@@ -11,7 +11,7 @@ from tools.noticereading.events import counted_day
 from tools.noticereading.layout import Layout
 from tools.noticereading.model import Form, Mention, Role, Span, Strength, Unit
 from tools.noticereading.publication import publication_days
-from tools.noticereading.roles import read_roles
+from tools.noticereading.roles import read_roles, refers_back
 from tools.noticereading.shifts import is_new, is_old
 from tools.noticereading.years import add_year, day_month_order, numbers_day
 
@@ -21,16 +21,17 @@ _PEOPLE = (
     r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?"
     r"|tenants?|orders?|purchases?|install\w*|integrations?"
     r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?"
-    r"|repositor\w+|domains?|requests?|one|body|calls|traffic|registrations?)"
+    r"|repositor\w+|domains?|requests?|callers?|one|body|calls|traffic|registrations?)"
 )
 _NARROW = re.compile(
     rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on"
-    rf"|since)\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
+    rf"|since)\b|\bcreation\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
     re.IGNORECASE,
 )
 _EVERYONE = re.compile(
     rf"\b(?:all|every|each|any)\b(?: (?:other|remaining|existing|current|of the|the|our|\w+))? ?{_PEOPLE}\b"
-    rf"|\beveryone\b|\beverywhere\b(?! else)|\bworldwide\b|\beverybody\b|\bexisting (?:\w+ )?{_PEOPLE}"
+    rf"|\b(?:every|any|no ?)(?:one|body)\b|\beverywhere\b(?! else)|\bworldwide\b"
+    rf"|\bexisting (?:\w+ )?{_PEOPLE}"
     rf"|\bremaining (?:\w+ )?{_PEOPLE}"
     r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|(?:所有|全部|全体|存量|现有"
     r"|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|全量|全网|彻底",
@@ -38,9 +39,17 @@ _EVERYONE = re.compile(
 )
 _PART = re.compile(
     r"(?:§|\b(?:sections?|paragraphs?|subparts?|articles?|clauses?|instructions?|appendix|items?|tables?"
-    r"|parts?)\b)\s*\(?[\dIVXa-z]|\bprovisions?\b|第[一二三四五六七八九十百零\d]+[条款项章]",
+    r"|parts?)\b)\s*\(?(?:\d|[IVX]+\b|[a-z]\b)|\bprovisions?\b|第[一二三四五六七八九十百零\d]+[条款项章]",
     re.IGNORECASE,
 )
+# What already was so when the notice came out is mostly another act's date.
+_PAST = re.compile(
+    r"\b(?:was|were|became|took|went|came|since|pushed|moved|delayed|postponed|(?:has|have|had) been"
+    r"|(?:now|already|currently) in force)\b|, effective\b|已|此前|曾|原|\(自?\d{4}[-年]",
+    re.IGNORECASE,
+)
+_LEGAL = re.compile(r"effect|force|[施实执]行|实施|生效", re.IGNORECASE)
+_PAST_REACH = 40
 
 
 def _spans(unit: Unit) -> list[Span]:
@@ -68,19 +77,19 @@ def _nearby(text: str, spans: Sequence[Span], at: int) -> str:
     """The words around one date that are nearer to it than to its neighbours."""
     low = spans[at - 1].end if at else 0
     high = spans[at + 1].start if at + 1 < len(spans) else len(text)
-    before = re.split(r"[;。]", text[low : spans[at].start])[-1]
+    before = re.split(r"[;。,]|\band\b" if at else r"[;。]", text[low : spans[at].start])[-1]
     after = re.split(r"[;。]|,? \b(?:and|but|while)\b|,(?= )", text[spans[at].end : high])[0]
     return f"{before} {after}"
 
 
-def _mentions_of(unit: Unit, spans: list[Span], before: str) -> list[Mention]:
+def _mentions_of(unit: Unit, spans: list[Span], before: str, after: str) -> list[Mention]:
     found: list[Mention] = []
-    for at, (span, cue) in enumerate(zip(spans, read_roles(unit, spans, before), strict=True)):
+    for at, (span, cue) in enumerate(zip(spans, read_roles(unit, spans, before, after), strict=True)):
         previous = spans[at - 1].end if at else 0
         following = spans[at + 1].start if at + 1 < len(spans) else len(unit.text)
         old = is_old(unit.text, span.start, span.end, previous, following)
         new = not old and is_new(unit.text, span.start, span.end)
-        near = f"{_nearby(unit.text, spans, at)} {unit.row}"
+        near = f"{_nearby(unit.text, spans, at)} {unit.row} {after if refers_back(after) else ''}"
         role, strength = cue.role, cue.strength
         if new and role in (Role.EFFECTIVE, Role.EXPIRY, Role.NEUTRAL):
             role, strength = Role.EFFECTIVE, Strength.MOVED
@@ -108,27 +117,43 @@ def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
     lines = [(unit.text, spans) for unit, spans in per_unit] + struck
     order = day_month_order(layout.plain, lines)
     mentions: list[Mention] = []
-    before = ""
-    for unit, spans in per_unit:
-        mentions += _mentions_of(unit, _known(spans, order), before)
-        before = unit.text
+    texts = ["", *(unit.text for unit in layout.units), ""]
+    for (unit, spans), before, after in zip(per_unit, texts, texts[2:], strict=False):
+        mentions += _mentions_of(unit, _known(spans, order), before, after)
     last = len(layout.units) - 1
     published = publication_days(mentions, last)
     named = {span.day for _, spans in lines for span in spans if span.day} | {m.day for m in mentions if m.day}
-    mentions = _with_years(mentions, named, published[0] if len(published) == 1 else None)
-    published = published or publication_days(mentions, last)
-    return [replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions], published
+    mentions = _with_years(mentions, named, published)
+    if not published:
+        published = publication_days(mentions, last)
+        mentions = _with_years(mentions, named, published)
+    mentions = [replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions]
+    return [replace(m, earlier=_is_earlier(m, published)) for m in mentions], published
 
 
-def _with_years(mentions: list[Mention], named: set[date], published: date | None) -> list[Mention]:
+def _is_earlier(mention: Mention, published: Sequence[date]) -> bool:
+    """Whether the day had passed when the notice came out, and its wording looks back at it."""
+    if mention.day is None or mention.cue is None or not published or mention.day >= min(published):
+        return False
+    text, cue = mention.unit.text, mention.cue
+    if mention.strength is Strength.HINT:
+        return True
+    if mention.strength is not Strength.MOVED and not _LEGAL.search(text[cue.start : cue.end]):
+        return False  # what a vendor switched off before it told of it is its change all the same
+    start = max(0, min(cue.start, mention.span.start) - _PAST_REACH)
+    return bool(_PAST.search(text[start : max(cue.end, mention.span.end)]))
+
+
+def _with_years(mentions: list[Mention], named: set[date], published: Sequence[date]) -> list[Mention]:
     beside: dict[int, list[Span]] = {}
     for mention in mentions:
         beside.setdefault(mention.unit.index, []).append(mention.span)
     found: list[Mention] = []
     for mention in mentions:
-        if mention.span.form is Form.NO_YEAR:
-            day = add_year(mention.span, mention.unit.text, beside[mention.unit.index], named, published)
-            found.append(replace(mention, day=day))
+        if mention.span.form is Form.NO_YEAR and mention.day is None:
+            near, text = beside[mention.unit.index], mention.unit.text
+            days = {add_year(mention.span, text, near, named, day) for day in published or [None]}
+            found.append(replace(mention, day=days.pop() if len(days) == 1 else None))
         else:
             found.append(mention)
     return found

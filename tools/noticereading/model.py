@@ -107,3 +107,4 @@ class Mention:
     narrow: bool = False
     everyone: bool = False
     part: bool = False
+    earlier: bool = False

@@ -7,17 +7,21 @@ from datetime import date
 from tools.noticereading.model import Form, Mention, Role, Strength
 
 _LABEL = re.compile(
-    r"^\W*(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed"
+    r"^\W*(?:(?:final |interim )?rule,? )?"
+    r"(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed"
     r"|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|made public(?: on)?|given out(?: on)?"
     r"|printed[^:\d]{0,60}|date published|"
-    r"date posted|announced(?: on)?|federal register[^:]{0,40}|notice date|release date|issue date"
+    r"date posted|announced(?: on)?"
+    r"|(?:(?:in|appeared in) the )?federal register[^:]{0,40}|appeared(?: on)?|FR|notice date|release date|issue date"
     r"|date of (?:this )?(?:notice|issue|announcement)|"
     r"签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿)(?:日期|时间"
-    r"|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated"
+    r"|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated|sent"
     r"|issued|released|日期|时间)\W*(?:\w+day,?\s*)?$",
     re.IGNORECASE,
 )
-_ZH_STRONG = re.compile(r"公布|发布|颁布")
+_STRONG = re.compile(
+    r"(?!.*\b(?:issued?|dated?|released?)\W*(?:on )?(?:\w+day,?\s*)?$)[^A-Za-z]*[A-Za-z ]{2}|公布|发布|颁布|公开", re.I
+)
 _SELF = re.compile(
     r"\b(?:publication of this|publish(?:ed|ing) this|this (?:document|notice|rule|announcement|final rule"
     r"|post|page|order|regulation)\b[^.;]{0,60}\b(?:is|was|are|being) (?:being )?"
@@ -31,6 +35,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 
+_APART = re.compile(r"[|;【]|\s-\s|\.\s+(?=[A-Z])")
 _NEAR = 140
 _SAYS_SO = re.compile(r"\W*(?:published|posted|printed|announced|issued)\b", re.IGNORECASE)
 _ENDS_A_MASTHEAD = re.compile(r"(?:^|[,.;·|/-]|\b(?:of|in))\s*(?:\w+day,?\s*)?$")
@@ -39,10 +44,10 @@ _ENDS_A_MASTHEAD = re.compile(r"(?:^|[,.;·|/-]|\b(?:of|in))\s*(?:\w+day,?\s*)?$
 def _rank(mention: Mention, last: int) -> int | None:
     text, span = mention.unit.text, mention.span
     before, after = text[max(0, span.start - _NEAR) : span.start], text[span.end : span.end + _NEAR]
-    if re.search(r"[|]|\s-\s", before) and not re.search(r"comment|effective", before, re.I):
-        before = re.split(r"[|]|\s-\s", before)[-1]
+    if not re.search(r"comment|effective", before, re.I):
+        before = _APART.split(before)[-1]
     if _LABEL.search(before):
-        return 0 if re.search(r"[A-Za-z]{4}", before) or _ZH_STRONG.search(before) else 1
+        return 0 if _STRONG.search(before) else 1
     if _SELF.search(text[max(0, span.start - _NEAR) : span.end + _NEAR]) and mention.role in (
         Role.PUBLISHED,
         Role.NEUTRAL,

@@ -22,6 +22,8 @@ _HOURS = re.compile(
     r"\bfrom\s+(?:[\d:.]+\s*[ap]\.?m\.?|noon|midnight)[^;\d]{0,12}?(?:until|till|to|through)\b", re.IGNORECASE
 )
 _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
+_AND_THEN = re.compile(r"[^.,;:()\d]{0,60}?(?:,| and| or)\s(?:on |from |as of )?", re.IGNORECASE)
+_REFERS = re.compile(r"\b(?:that (?:day|date|point|moment)|then)\b|(?:该日|那天|此日|当日)起", re.IGNORECASE)
 _AFTER_COST = 8
 _FAR = 1000
 _COMMA = re.compile(r",(?! ?\d{4})")
@@ -32,6 +34,7 @@ _STILL = re.compile(
     r"|extended|delayed|postponed|moved|deferred)\b|[继可延推]",
     re.IGNORECASE,
 )
+_ANY_YEAR = re.compile(r"\d{4}")
 _SHORT = 80
 _POINTING = re.compile(
     r"^(?:this|that|it|the (?:date|change|switch|day|new date)|both|these|all of this)\b|^(?:时间|日期|具体时间)",
@@ -49,7 +52,9 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int
         if cue.role is Role.PUBLISHED and "," in text[low:high]:
             return _FAR  # "As of A, the rule published on B": the publication is another's
     else:
-        return 0 if span.form is not Form.COUNTED or cue.role is Role.EFFECTIVE else _FAR
+        # "90 days after the effective date" counts from the start and is not the start.
+        own = cue.role is Role.EFFECTIVE and span.count and (cue.end > span.end or not span.count.number)
+        return 0 if own or not span.count else _FAR
     if cue.role is Role.CITED and cue.start == span.end:
         return -1  # "2018年3月1日发布的" belongs to the thing that follows, whatever stands before it
     if (
@@ -78,21 +83,28 @@ def _nearest(text: str, cues: list[Cue], span: Span, others: Sequence[Span]) -> 
     return best[1] if best else None
 
 
-def read_roles(unit: Unit, spans: Sequence[Span], previous: str) -> list[Cue]:
-    """For each date of the unit, the wording that says what it is for; `previous` is the unit before."""
+def read_roles(unit: Unit, spans: Sequence[Span], previous: str, following: str = "") -> list[Cue]:
+    """For each date of the unit, the wording that says what it is for, with the units before and after it."""
     if not spans:
         return []
     chinese = bool(_HAN.search(unit.text))
     table, hints = (CHINESE + ENGLISH, HINTS_ZH + HINTS) if chinese else (ENGLISH, HINTS)
     cues = [cue for cue in find_cues(unit.text, table) if not _inside_count(cue, spans)]
     weak = find_cues(unit.text, hints)
-    context = _from_context(unit, table, previous)
+    context = _from_context(unit, table, previous) or _referred(table, following if len(spans) == 1 else "")
     found: list[Cue] = []
     for span in spans:
         best = _nearest(unit.text, cues, span, spans) or context
         best = best or _nearest(unit.text, weak, span, spans)
-        found.append(_bounded(unit.text, span, best, spans) if best else NO_CUE)
+        found.append(_bounded(unit.text, span, best, spans) if best else _carried(unit.text, span, spans, found))
     return found
+
+
+def _carried(text: str, span: Span, spans: Sequence[Span], found: Sequence[Cue]) -> Cue:
+    """What a date shares with the one before it: "from A in one place and B in another"."""
+    if not found or found[-1].role is not Role.EFFECTIVE:
+        return NO_CUE
+    return found[-1] if _AND_THEN.fullmatch(text[spans[len(found) - 1].end : span.start]) else NO_CUE
 
 
 def _inside_count(cue: Cue, spans: Sequence[Span]) -> bool:
@@ -105,11 +117,24 @@ def _from_context(unit: Unit, table: list[Wording], previous: str) -> Cue | None
     """What a sentence that points back ("This happens on ...") or a bare day under a heading is about."""
     if _POINTING.match(unit.text):
         pointed = [cue for cue in find_cues(previous, table) if cue.role is Role.EFFECTIVE]
-        if pointed:
+        # "时间:A" stands under "实施时间"; under a longer title it is the day that the page came out.
+        labelled = unit.text[0] not in "时日具" or (pointed and pointed[-1].end >= len(previous) - 3)
+        if pointed and labelled:
             return pointed[-1]
     if unit.row or len(unit.text) < _SHORT:
         return next(iter(find_cues(unit.heading, table)), None)
     return None
+
+
+def refers_back(text: str) -> bool:
+    """Whether a sentence without a date of its own speaks of a day that was named before it."""
+    return bool(_REFERS.search(text)) and not _ANY_YEAR.search(text)
+
+
+def _referred(table: list[Wording], following: str) -> Cue | None:
+    """What the next sentence says of this one's date, where it points back: "From that day it is gone"."""
+    cues = [cue for cue in find_cues(following, table) if cue.role is Role.EFFECTIVE] if refers_back(following) else []
+    return cues[0] if cues else None
 
 
 def _bounded(text: str, span: Span, cue: Cue, spans: Sequence[Span]) -> Cue:

@@ -11,7 +11,7 @@ _MOVE = (
     r"|reschedul\w+|shift(?:s|ed|ing)?|chang(?:e|es|ed|ing)|bring(?:s|ing)? forward|brought forward|(?:put"
     r"|set|held|hold)(?:s|ting)?"
     r" (?:it |this )?(?:back|off|over|forward)|slip(?:s|ped|ping)?|revis(?:e|es|ed|ing)|adjust\w*"
-    r"|correct(?:s|ed|ing)?|advanc\w+|updat(?:e|es|ed|ing)|amended)"
+    r"|correct(?:s|ed|ing)?|advanc\w+|updat(?:ed?|ing)|amended)"
 )
 _MOVED = re.compile(rf"\b{_MOVE}\b", re.IGNORECASE)
 _NEW_BEFORE = re.compile(
@@ -23,6 +23,7 @@ _NEW_BEFORE = re.compile(
     r"| will be|:)?\s*(?:now )?$"
     r"|\b(?:is|are|be|will|has|have) now\b[^;,]{0,40}$|\bnow (?:is|be|been|takes?|stops?|ends?|scheduled|set"
     r"|planned|effective|due)\b[^;,]{0,60}$"
+    r"|\b(?:date|day|start|deadline|end) becomes\s*$|(?:应|修?改)为[^。;,]{0,6}$"
     r"|\bnow [a-z]+s\b[^;,]{0,50}$"
     r"|(?:延期|推迟|延迟|延后|延至|延长|顺延|调整|改|提前|变更|更正|推后|延)[^。;,]{0,14}?(?:至|到|为|于"
     r"|自)$|延至$|更正为\"?$",
@@ -31,7 +32,7 @@ _NEW_BEFORE = re.compile(
 _OLD_BEFORE = re.compile(
     r"\b(?:originally|initially|previously|formerly|at first)\b[^;,]{0,50}$"
     r"|\b(?:first|earlier|old|prior|original|initial|previous|former)\s+(?:\w+ )?(?:planned|set|announced"
-    r"|scheduled|given|dates?|target|deadline|effective|shut\w*|plan|announcement|notice)\b[^;,]{0,50}$"
+    r"|scheduled|given|dates?|target|deadline|effective|shut\w*|plan|announcement|notice)\b[^;,]{0,50},?\s*$"
     r"|\b(?:was|were|had been)\s+(?:(?:\w+ly|first|then|once|already)\s+)?(?:due|to|scheduled|set|supposed"
     r"|meant|planned|going|expected|intended)\b[^;]{0,60}$"
     r"|\bhad\s+(?:\w+\s+)?(?:planned|scheduled|intended|said|announced|set)\b[^;]{0,60}$"
@@ -47,10 +48,11 @@ _OLD_BEFORE = re.compile(
 _OLD_AFTER = re.compile(
     r"^\)?\s*(?:,\s*)?(?:as\s+)?(?:originally|initially|previously|first|formerly)\s+(?:planned|announced"
     r"|scheduled|set|stated|given|published|stated)"
-    r"|^\)?,?\s*(?:effective\s+)?(?:date|deadline|start|target|shutdown)?\s*(?:date)?\s*(?:no longer|(?:is|was"
+    r"|^\)?,?\s*(?:effective\s+)?(?:date|deadline|start|target|shutdown)?\s*(?:date)?\s*(?:(?:is )?no longer|(?:is|was"
     r"|has been|have been|are|has)\s+(?:hereby\s+|now\s+|being\s+|since been\s+)?"
     rf"(?:{_MOVE}|cancell?ed|withdrawn|dropped|superseded|replaced|void|abandoned))\b"
     r"|^\)?\s*(?:was|were) the (?:original|first|earlier|old|initial)\b|^\s*(?:->|→|=>)"
+    r"|^[^。;,]{0,10}\"[^。;,]{0,4}(?:应|修?改|更正|修正)为"
     r"|^(?:起)?[^。;,]{0,8}(?:不再适用|作废|延期|推迟|延至|顺延)",
     re.IGNORECASE,
 )
@@ -62,6 +64,9 @@ _OWN_DATE = re.compile(r"^\s*(?:\w+\s+)?(?:effective |shut\w* |start )?(?:date|d
 _INDEFINITE = re.compile(
     rf"\b(?:{_MOVE}|stay(?:s|ed)?|suspend(?:s|ed)?|paused?|on hold)\b[^.;]{{0,80}}?\b(?:indefinitely"
     rf"|until further notice|pending|with no new date|without a new date)\b"
+    r"|\bnew (?:effective |start |end |shutdown |retirement |removal )?(?:date|day)\b[^.;]{0,20}? (?:will|is to) be"
+    r" (?:given|announced|set|named|published|shared)"
+    r"|\b(?:will|to) (?:name|announce|set|give|publish) a new (?:date|day)\b"
     r"|\bindefinite(?:ly)? (?:delay|postpon|stay|suspen|defer)\w*|无限期(?:推迟|延期|暂停)|(?:推迟|延期|暂缓"
     r"|暂停)(?:施行|实施|执行)?[^。;]{0,16}(?:时间|日期)?另行(?:通知|公布|公告)",
     re.IGNORECASE,

@@ -39,6 +39,11 @@ _ZH_PAST = re.compile(
     r"(?:在|经|前期|已|曾|此前|基础上|完成)[^。;,]{0,16}征求|征求[^。;]{0,20}(?:后|基础上|基础之上|采纳)"
     r"|草案[^。;]{0,12}(?:通过|审议)"
 )
+_NAMED_SO = re.compile(
+    r"(?:notice of )?proposed rule(?:making)?|advance notice of proposed rulemaking|request for information"
+    r"|notice of (?:public |open )?(?:meeting|hearing|intent)s?",
+    re.IGNORECASE,
+)
 _FORCE = re.compile(
     r"\b(?:this|the) (?:\w+ )?rule (?:is effective|takes effect|will take effect|becomes effective)"
     r"|\beffective date\s*:|\bfinal rule\b|(?:施行|实施|生效)(?:日期|时间)?[::]",
@@ -57,6 +62,12 @@ def _action(layout: Layout) -> tuple[Unit, str] | None:
     return None
 
 
+def _named_so(text: str) -> bool:
+    """Whether a line of the masthead, or a part of it between its marks, is nothing but the name of a proposal."""
+    parts = re.split(r"[,.;|]", text)
+    return not _IN_FORCE.search(text) and any(_NAMED_SO.fullmatch(part.strip()) for part in parts)
+
+
 def proposal(layout: Layout) -> Unit | None:
     """The line that shows the notice to be a proposal or a draft, if one does."""
     action = _action(layout)
@@ -67,6 +78,9 @@ def proposal(layout: Layout) -> Unit | None:
     if not layout.units:
         return None
     title = layout.units[0]
+    named = next((u for u in layout.units[:_HEAD_UNITS] if _named_so(u.text)), None)
+    if named is not None:
+        return named
     if _PROPOSAL.search(layout.title) and not _IN_FORCE.search(layout.title):
         return title
     draft = next(

@@ -48,7 +48,9 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 _THAT_IS = re.compile(
-    r"[\s,(:-]*(?:(?:that is|i\.e\.|namely|which is|in other words|being|即)[\s,:]*)?(?:on )?[\s(]*",
+    r"[\s,(:-]*(?:in the federal register[\s,(:-]*)?"
+    r"(?:(?:that is|i\.e\.|namely|which is|in other words|being|即)[\s,:]*)?"
+    r"(?:on )?(?:the first \w+ day )?(?:at least )?[\s(]*",
     re.IGNORECASE,
 )
 
@@ -96,6 +98,7 @@ def _standing(mentions: Sequence[Mention]) -> list[Mention]:
 def _plainest(live: Sequence[Mention]) -> list[Mention]:
     """The dates with the plainest wording; dates for newcomers only, or for a month only, give way to full ones."""
     wide = [m for m in live if not m.narrow]
+    wide = [m for m in wide if not m.earlier] or wide
     sure = [m for m in wide if m.role is Role.EFFECTIVE]
     if not sure:
         return wide
@@ -105,14 +108,15 @@ def _plainest(live: Sequence[Mention]) -> list[Mention]:
         # A move of one part leaves the other parts on the day they had.
         top += [m for m in sure if m.strength is Strength.FORCE and any(t.part for t in top) and not m.part]
     if best is Strength.FORCE:
-        top += [m for m in sure if m.strength is Strength.CHANGE and _applies_apart(m, top)]
+        top += [m for m in sure if m.strength < Strength.FORCE and _applies_apart(m, top)]
     return top
 
 
 def _applies_apart(mention: Mention, top: Sequence[Mention]) -> bool:
     """Whether "X applies from A" speaks of a part, in a sentence of its own whose subject is not the whole act."""
     text, cue = mention.unit.text, mention.cue
-    if cue is None or not text[cue.start : cue.end].lower().startswith("appl") or _WHOLE.match(text):
+    begins = ("appl", "start", "begin", "commence") if mention.part else ("appl",)
+    if cue is None or not text[cue.start : cue.end].lower().startswith(begins) or _WHOLE.match(text):
         return False
     return all(mention.unit.index != other.unit.index for other in top)
 

@@ -37,7 +37,7 @@ ENGLISH: list[Wording] = [
         Role.HYPOTHETICAL,
         Strength.FORCE,
         90,
-        r"(?:would|could|might) (?:\w+ ){0,2}?" + f"(?:{_FORCE}|{_END})",
+        r"(?:would|could|might) (?:\w+ ){0,2}?" + f"(?:{_FORCE}|{_END}|happen)",
         r"""
         (?:propos\w+|tentative|estimated|projected|provisional) (?:\w+ )?(?:effective|start|end|sunset) (?:date|day)
         (?:no|not) (?:earlier|sooner) than  not before  at the earliest  earliest  tentative\w*
@@ -104,6 +104,8 @@ ENGLISH: list[Wording] = [
         r"[^.;]{0,30}?\b(?:took effect|became effective|came into force|went into effect"
         r"|has been in (?:force|effect)|applied)",
         rf"{_RULE} of",
+        r"(?:which|that)\b(?: [^.;]{0,60})? (?:was|became|took|went|came) (?:effective|effect|into (?:force|effect))",
+        r"itself effective",
         r"""
         incorporat\w+ by reference
         (?<!\ba )(?<!\ban )(?<!\bthe )\b(?:approved|adopted|signed|proposed|received|filed|requested|submitted)
@@ -112,7 +114,8 @@ ENGLISH: list[Wording] = [
         (?:order|letter|decision|agreement|act|law|directive|proclamation|opinion|ruling|advisory) (?:of|dated|from)
         released  launched  first (?:issued|released|launched|introduced|published|shipped)  introduced
         last (?:updated|modified|reviewed|revised)  (?:page|document|post) (?:was )?updated
-        has been (?:effective|in (?:force|effect)) since  learned  decided  occurred  met
+        ha(?:s|ve) (?:been )?(?:effective|in (?:force|effect)|applied|charged|used|valid) since
+        learned  decided  occurred  met
         began (?:work|review|an? )\w*  amended on  last amended  sent in  turned in  asked  reported on
         """,
     ),
@@ -121,7 +124,8 @@ ENGLISH: list[Wording] = [
         Strength.FORCE,
         45,
         r"""
-        publish(?:ed|ing)?  publication  made public  given out  printed  posted  announced?  announcements?
+        publish(?:ed|ing)?  publication
+        appear(?:s|ed)  appearance  made public  given out  printed  posted  announced?  announcements?
         issued?(?: on)?  notice date  notified  post date  date of (?:this )?(?:notice|issue|post)  issue date
         ^date\b:?  \|\ date\b:?  deprecation (?:announced|notice|date announced)
         """,
@@ -135,6 +139,7 @@ ENGLISH: list[Wording] = [
         r"""
         (?:date|day) of (?:effect|commencement|entry into force)  commencement(?: date)?
         tak(?:es?|ing|en) (?:legal |full )?effect
+        \("?(?:the )?"?(?:effective|end|EOL|retirement|shutdown|sunset|termination|change) date["')]
         (?:comes?|coming|enters?|entering|goes|go|going) into (?:legal |full )?(?:force|effect|operation)
         operative (?:date|on|from)  entry into (?:force|effect|operation)  with effect (?:from|as of|on)
         in (?:full )?(?:force|effect) (?:from|on|as of|since)  effect from
@@ -152,6 +157,7 @@ ENGLISH: list[Wording] = [
         Role.EXPIRY,
         Strength.FORCE,
         30,
+        r"run(?:s|ning)? out",
         r"expir(?:es?|y|ed|ation|ing)  valid (?:until|through|to)  remains? in (?:effect|force) (?:until"
         r"|through)  lapses?",
     ),
@@ -169,7 +175,9 @@ ENGLISH: list[Wording] = [
         (?:took|taken) (?:legal |full )?effect
         (?:came|went|entered|put|brought) into (?:legal |full )?(?:force|effect|operation)
         became (?:law|effective|binding)  implement(?:ation|ed|s)?(?: date)?  start(?:ing)? dates?
-        commenc(?:es?|ed|ing)  kicks? in  goes live  go(?:ing)?[- ]live  went live  in (?:force|effect|place)
+        commenc(?:es?|ed|ing)  kicks? in  goes live  lights go out
+        go(?:ing)?[- ]live  went live  in (?:force|effect|place)
+        start of (?:the |this )?(?:rule|change|order|policy)  any ?more  any longer
         begins? to apply  starts? (?:to apply|applying)  comes? under  switch(?:es|ed|ing)?[- ]?(?:over|off)
         (?:stops?|stopped|stopping|cease[sd]?|ceasing|quits?)(?: (?:to )?\w+)?
         shut(?:s|ting)?[- ]?(?:down|off)  turn(?:s|ed|ing)?[- ]?(?:off|down)
@@ -178,13 +186,14 @@ ENGLISH: list[Wording] = [
         end[- ]of[- ](?:life|service|support|maintenance)(?: date)?  EO[LS]  end dates?
         (?:will|to|shall) (?:\w+ )?end
         (?:support|access|service|availability|maintenance|program|plan|sync) (?:\w+ ){0,6}?end(?:s|ed|ing)?
-        end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)available
+        end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)(?:available|reachable|accessible|usable)
         not be (?:available|accepted|supported|possible|able)  cannot  withdrawn  withdraws  withdrawal date
         delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline|off)  off(?=:)
         offlin(?:e|ed)
         (?:becomes?|be|is|are) (?:mandatory|required|compulsory|obligatory|the default|the only|enforced)
         enforc(?:e|es|ed|ing|ement)(?: date)?  reject(?:s|ed|ing)?  refus(?:e|es|ed|ing)  block(?:s|ed|ing)?
-        fails?  revok(?:e|es|ed|ing)  return(?:s|ing)? (?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)
+        fails?  revok(?:e|es|ed|ing)
+        (?:return(?:s|ing)?|answers?) (?:with )?(?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)
         rescind(?:s|ed)?  repeal(?:s|ed)?  phas(?:e|es|ed|ing)[- ]out  cut-?over(?: date)?
         general(?:ly)? availab\w+  final (?:shut\w*|removal|day|date)  last (?:day|date)
         (?:lose|loses|losing) access
@@ -195,7 +204,9 @@ ENGLISH: list[Wording] = [
         (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good
         drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from
         (?:is|be|are) gone  (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)
-        suspend(?:s|ed)?  stay(?:s|ed)
+        suspend(?:s|ed)?  stayed  stays the  governs  (?:nobody|no one) (?:can|may|will)
+        (?:taken|goes|going|put) out of (?:service|use)
+        (?:rule|amendments?|change|order|directive|regulation|notice|policy) (?:starts?|begins?|applies)
         """,
     ),
 ]
@@ -206,6 +217,7 @@ HINTS: list[Wording] = [
         Strength.HINT,
         6,
         r"""
+        ^dates:
         (?:starting|beginning|commencing|from|as of|as from|on and after|on or after|since|until|till)(?: (?:on|from))?
         (?:start|begin)(?:s|ning)?(?: on| from)?
         """,
@@ -214,6 +226,7 @@ HINTS: list[Wording] = [
         Role.EFFECTIVE,
         Strength.HINT,
         90,
-        r"(?:will|shall|going to)  'll  appl(?:y|ies|icable)  (?:start|begin)s?  happens?  takes? place",
+        r"(?:will|shall|going to)  'll  appl(?:y|ies|icable)  (?:start|begin)s?  happens?  takes? place"
+        r"  (?:all|every) (?:the )?(?:remaining|other) \w+  every(?:one|body) else",
     ),
 ]

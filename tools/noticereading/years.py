@@ -88,7 +88,7 @@ def _on(base: date, month_day: tuple[int, int], back: bool) -> date | None:
 
 def _soon_after(published: date, month_day: tuple[int, int], text: str, span: Span) -> date | None:
     before = text[max(0, span.start - 4) : span.start]
-    if before.endswith("明年"):
+    if before.endswith(("明年", "次年")):
         return _on(published.replace(month=12, day=31, year=published.year), month_day, back=False)
     found = _on(published, month_day, back=False)
     return (
