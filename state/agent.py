@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -32,7 +32,13 @@ class AgentDefinition(BaseModel):
     on_denial: Literal["end", "tell"] = "end"
     on_expiry: Literal["ask_again", "end"] = "ask_again"
 
-    @cached_property
+    @property
     def version_id(self) -> str:
         """`agent_id@version+<12 hex digits of the definition's digest>`."""
-        return f"{self.agent_id}@{self.version}+{digest_of(self.model_dump(mode='json'))[:12]}"
+        return _version_id(self)
+
+
+@lru_cache(maxsize=64)  # not a cached_property: model_copy would take an old value along
+def _version_id(definition: AgentDefinition) -> str:
+    digest = digest_of(definition.model_dump(mode="json"))
+    return f"{definition.agent_id}@{definition.version}+{digest[:12]}"

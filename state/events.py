@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from state.clock import iso
-from state.digest import digest_of
+from state.digest import canonical_plain, sha256
 
 EVENT_TYPES = frozenset(
     [
@@ -71,7 +71,7 @@ def end_event(status: str) -> str:
 
 def event_hash(previous: str, event: dict[str, Any]) -> str:
     """SHA-256 over the canonical JSON of an event's public fields and its predecessor's hash."""
-    return digest_of({**event, "previous": previous})
+    return sha256(canonical_plain({**event, "previous": previous}))
 
 
 def public_event(row: dict[str, Any]) -> dict[str, Any]:

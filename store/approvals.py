@@ -100,20 +100,20 @@ def move(tx: RunTransaction, approval: Approval, status: str) -> bool:
 
 def get(connection: Connection, tenant: str, approval_id: str) -> Approval | None:
     row = connection.one(_GET, {"tenant": tenant, "approval": approval_id})
-    return None if row is None else _approval(row)
+    return None if row is None else approval_of(row)
 
 
 def of_run(connection: Connection, tenant: str, run_id: str) -> list[Approval]:
-    return [_approval(row) for row in connection.all(_OF_RUN, {"tenant": tenant, "run": run_id})]
+    return [approval_of(row) for row in connection.all(_OF_RUN, {"tenant": tenant, "run": run_id})]
 
 
 def of_operation(connection: Connection, tenant: str, operation_id: str) -> Approval | None:
     row = connection.one(_OF_OPERATION, {"tenant": tenant, "operation": operation_id})
-    return None if row is None else _approval(row)
+    return None if row is None else approval_of(row)
 
 
 def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
-    return [_approval(row) for row in connection.all(_PENDING, {"tenant": tenant, "limit": limit})]
+    return [approval_of(row) for row in connection.all(_PENDING, {"tenant": tenant, "limit": limit})]
 
 
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
@@ -125,7 +125,7 @@ def open_among(found: Iterable[Approval]) -> list[Approval]:
     return [approval for approval in found if approval.status == "pending"]
 
 
-def _approval(row: Row) -> Approval:
+def approval_of(row: Row) -> Approval:
     return Approval(
         approval_id=row["approval_id"],
         run_id=row["run_id"],

@@ -23,32 +23,22 @@ from pathlib import Path
 
 from state.actor import Actor
 from state.agent import AgentDefinition
-from state.approval import Approval
 from state.clock import Clock
 from state.digest import Json
-from state.operation import Operation
 from state.run import Lease, Run
-from store import approvals, audit, guard, operations, runs, turns
+from store import audit, guard, operations, runs
 from store.database import Connection, Database
+from store.facts import Facts, facts_of
 from store.operations import Source
 from store.runs import NewRun
 from store.tables import metadata
 from store.transaction import RunTransaction
-from store.turns import TurnRecord
+
+__all__ = ["LEDGER_HEAD", "REMIT", "Driver", "Facts", "Ledger"]
 
 LEDGER_HEAD = "0001"
 MAX_KEPT_INPUTS = 256
 REMIT = Actor("remit", via="remit")  # what Remit does by itself is done under its own name
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the journal says about where a run stands: its row, its last turn, and that turn's operations."""
-
-    run: Run
-    turn: TurnRecord | None
-    operations: list[Operation]
-    approvals: dict[str, Approval]  # by operation id
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +171,7 @@ class Ledger:
 
     def facts_in(self, connection: Connection, run_id: str) -> Facts:
         """As `facts`, inside a transaction that is open."""
-        run = runs.get(connection, self.tenant, run_id)
-        if run.turn == 0:
-            return Facts(run, None, [], {})
-        recorded = turns.turns_from(connection, self.tenant, run_id, run.turn)
-        planned = operations.of_turn(connection, self.tenant, run_id, run.turn)
-        gated = any(each.effect == "write" for each in planned)
-        asked = approvals.of_run(connection, self.tenant, run_id) if gated else []
-        return Facts(run, recorded[-1] if recorded else None, planned, {each.operation_id: each for each in asked})
+        return facts_of(connection, self.tenant, run_id)
 
     def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
         """What the reads of a run gave, from a turn on, in order."""

@@ -18,11 +18,6 @@ _INSERT = inserting(operations, or_ignore=True)
 _OP = and_(operations.c.tenant_id == param("tenant"), operations.c.operation_id == param("operation"))
 _OF_RUN = and_(operations.c.tenant_id == param("tenant"), operations.c.run_id == param("run"))
 _GET = Statement(select(operations).where(_OP))
-_OF_TURN = Statement(
-    select(operations)
-    .where(_OF_RUN, operations.c.turn == param("turn"))
-    .order_by(operations.c.idx, operations.c.generation)
-)
 _ALL = Statement(
     select(operations)
     .where(_OF_RUN, operations.c.turn >= param("first"))
@@ -160,11 +155,6 @@ def get(connection: Connection, tenant: str, operation_id: str) -> Operation | N
     return None if row is None else operation_of(row)
 
 
-def of_turn(connection: Connection, tenant: str, run_id: str, turn: int) -> list[Operation]:
-    """The operations of a turn in order, each in its latest generation."""
-    return _latest(connection.all(_OF_TURN, {"tenant": tenant, "run": run_id, "turn": turn}))
-
-
 def of_run(connection: Connection, tenant: str, run_id: str, first_turn: int = 1) -> list[Operation]:
     """Every operation of a run from a turn on, in order, all generations."""
     rows = connection.all(_ALL, {"tenant": tenant, "run": run_id, "first": first_turn})
@@ -206,10 +196,3 @@ def operation_of(row: Row) -> Operation:
         object_id=row["object_id"],
         verified=None if row["verified"] is None else bool(row["verified"]),
     )
-
-
-def _latest(rows: list[Row]) -> list[Operation]:
-    by_index: dict[int, Row] = {}
-    for row in rows:
-        by_index[row["idx"]] = row
-    return [operation_of(by_index[index]) for index in sorted(by_index)]

@@ -94,6 +94,7 @@ runs = Table(
     number("repairs", default="0"),
     number("takeovers", default="0"),
     number("seq", default="0"),
+    text("last_hash", null=True),  # of the timeline's last line
     number("fence", default="0"),
     text("nonce", null=True),
     text("owner", null=True),

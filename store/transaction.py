@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import select, update
 
 from state.errors import StaleVersion
 from state.events import EVENT_TYPES, FIRST_HASH, end_event, event_hash
@@ -15,15 +15,6 @@ from store.database import Connection, Row, Statement, decode, encode, inserting
 from store.tables import events, operations, runs
 
 _INSERT_EVENTS = inserting(events)
-_LAST_HASH = Statement(
-    select(events.c.hash).where(
-        and_(
-            events.c.tenant_id == param("tenant"),
-            events.c.run_id == param("run"),
-            events.c.seq == param("last"),
-        )
-    )
-)
 _CLOSE: dict[tuple[str, ...], Statement] = {}
 
 
@@ -107,11 +98,7 @@ class RunTransaction:
 
     def _append(self) -> None:
         seq = self.run["seq"]
-        previous = FIRST_HASH
-        if seq:
-            last = self.connection.one(_LAST_HASH, self.key(last=seq))
-            assert last is not None, "the timeline has a gap"
-            previous = last["hash"]
+        previous = self.run["last_hash"] or FIRST_HASH
         rows: list[Row] = []
         for type_, actor, payload in self._events:
             seq += 1
@@ -126,7 +113,7 @@ class RunTransaction:
             previous = event_hash(previous, {**event, "payload": payload})
             rows.append({**event, "payload": encode(payload), "tenant_id": self.tenant, "hash": previous})
         self.connection.execute_many(_INSERT_EVENTS, rows)
-        self.set(seq=seq)
+        self.set(seq=seq, last_hash=previous)
 
 
 _EFFECT_ROWS = Statement(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 
 from state.digest import Json
-from store.database import Connection, Statement, decode, encode, inserting, param
+from store.database import Connection, Row, Statement, decode, encode, inserting, param
 from store.tables import turns
 from store.transaction import RunTransaction
 
@@ -81,14 +81,15 @@ def refuse_turn(tx: RunTransaction, turn: int, why: str, denied: bool) -> bool:
 def turns_from(connection: Connection, tenant: str, run_id: str, first: int) -> list[TurnRecord]:
     """The recorded turns of a run from number `first` on, in order."""
     rows = connection.all(_TURNS, {"tenant": tenant, "run": run_id, "first": first})
-    return [
-        TurnRecord(
-            turn=row["turn"],
-            source=row["source"],
-            proposal=decode(row["proposal"]),
-            refusal=row["refusal"],
-            denied=bool(row["denied"]),
-            usage=decode(row["usage"]),
-        )
-        for row in rows
-    ]
+    return [turn_of(row) for row in rows]
+
+
+def turn_of(row: Row) -> TurnRecord:
+    return TurnRecord(
+        turn=row["turn"],
+        source=row["source"],
+        proposal=decode(row["proposal"]),
+        refusal=row["refusal"],
+        denied=bool(row["denied"]),
+        usage=decode(row["usage"]),
+    )

@@ -79,6 +79,7 @@ def upgrade() -> None:
         sa.Column("repairs", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("takeovers", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("seq", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("last_hash", sa.Text(), nullable=True),
         sa.Column("fence", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("nonce", sa.Text(), nullable=True),
         sa.Column("owner", sa.Text(), nullable=True),
