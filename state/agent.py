@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Literal
 
@@ -35,10 +36,9 @@ class AgentDefinition(BaseModel):
     @property
     def version_id(self) -> str:
         """`agent_id@version+<12 hex digits of the definition's digest>`."""
-        return _version_id(self)
+        return f"{self.agent_id}@{self.version}+{_digest(self.model_dump_json())[:12]}"
 
 
 @lru_cache(maxsize=64)  # not a cached_property: model_copy would take an old value along
-def _version_id(definition: AgentDefinition) -> str:
-    digest = digest_of(definition.model_dump(mode="json"))
-    return f"{definition.agent_id}@{definition.version}+{digest[:12]}"
+def _digest(definition: str) -> str:
+    return digest_of(json.loads(definition))
