@@ -23,8 +23,8 @@ STATED: list[tuple[str, str, str]] = [
     ),
     (
         "a foreign directive's start between commas",
-        "Published September 20, 2018\n\nThe rule answers a Brazilian directive, effective August 28, 2017, about masks.\n\n"
-        ""
+        "Published September 20, 2018\n\nThe rule answers a Brazilian directive, effective August 28, 2017, "
+        "about masks.\n\n"
         "* Effective: October 25, 2018\n",
         "2018-10-25",
     ),

@@ -114,7 +114,7 @@ _UPON = re.compile(
     r"|when)\s+)?(?:(?:it|this \w+)\s+is\s+|its\s+|the\s+)?"
     r"(?:final\s+)?(?:publication|publishing|published|approval|adoption|signature|signing|issuance|posting"
     r"|ratification"
-    r"|enactment|appearance|receipt|registration|announcement|filing)[^.;:,|()]{0,60})",
+    r"|enactment|appearance|printing|receipt|registration|announcement|filing)[^.;:,|()]{0,60})",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(

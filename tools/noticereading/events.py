@@ -27,7 +27,7 @@ _EVENTS = [
 _OWN_PUBLICATION = re.compile(
     r"\bpublish|\bpublication|\bposting|\bposted|\bannounce"
     r"|\bthis (?:notice|post|announcement|document|bulletin|letter|e?-?mail|message|article|circular|advisory|page)\b"
-    r"|\bappear|\bcame out|\bissu(?:ed|ance)|federal register"
+    r"|\bappear|\bprint|\bcame out|\bissu(?:ed|ance)|federal register"
     r"|immediate|today|\bnow\b|公布|发布|发文|公告|下发|颁布|刊登|刊发|登报|公开|即日|今日|今天|本日|当日",
     re.IGNORECASE,
 )

@@ -48,8 +48,10 @@ _PAST = re.compile(
     r"|(?:now|already|currently) in force)\b|, effective\b|已|此前|曾|原|\(自?\d{4}[-年]",
     re.IGNORECASE,
 )
-_LEGAL = re.compile(r"effect|force|[施实执]行|实施|生效", re.IGNORECASE)
+_LEGAL = re.compile(r"effect|force|上线|[施实执]行|实施|生效", re.IGNORECASE)
 _PAST_REACH = 40
+_LONG = 400
+_REACHES_BACK = re.compile(r"retroactiv|retrospectiv|追溯|溯及", re.IGNORECASE)
 
 
 def _spans(unit: Unit) -> list[Span]:
@@ -128,7 +130,15 @@ def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
         published = publication_days(mentions, last)
         mentions = _with_years(mentions, named, published)
     mentions = [replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions]
+    mentions = [replace(m, role=Role.CITED) if _is_long_past(m, published) else m for m in mentions]
     return [replace(m, earlier=_is_earlier(m, published)) for m in mentions], published
+
+
+def _is_long_past(mention: Mention, published: Sequence[date]) -> bool:
+    """Whether a start lies so far before the notice that it must be another act's, unless it reaches back."""
+    if mention.day is None or mention.role is not Role.EFFECTIVE or not published:
+        return False
+    return (min(published) - mention.day).days > _LONG and not _REACHES_BACK.search(mention.unit.text)
 
 
 def _is_earlier(mention: Mention, published: Sequence[date]) -> bool:

@@ -38,6 +38,7 @@ _BARE = re.compile(
 _APART = re.compile(r"[|;【]|\s-\s|\.\s+(?=[A-Z])")
 _NEAR = 140
 _SAYS_SO = re.compile(r"\W*(?:published|posted|printed|announced|issued)\b", re.IGNORECASE)
+_ZH_SAYS_SO = re.compile(r"(?:对外)?(?:公布|发布|印发)(?:[。;]|$)")
 _ENDS_A_MASTHEAD = re.compile(r"(?:^|[,.;·|/-]|\b(?:of|in))\s*(?:\w+day,?\s*)?$")
 
 
@@ -54,6 +55,8 @@ def _rank(mention: Mention, last: int) -> int | None:
     ):
         return 2
     if mention.role is Role.PUBLISHED and mention.unit.head and span.start < _NEAR and _SAYS_SO.match(text):
+        return 2
+    if mention.unit.head and _ZH_SAYS_SO.match(after):
         return 2
     if mention.role is Role.EFFECTIVE and mention.strength is not Strength.HINT:
         return None

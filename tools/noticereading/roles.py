@@ -24,6 +24,7 @@ _HOURS = re.compile(
 _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
 _AND_THEN = re.compile(r"[^.,;:()\d]{0,60}?(?:,| and| or)\s(?:on |from |as of )?", re.IGNORECASE)
 _REFERS = re.compile(r"\b(?:that (?:day|date|point|moment)|then)\b|(?:该日|那天|此日|当日)起", re.IGNORECASE)
+_UNFINISHED = re.compile(r"起[;,]$")
 _AFTER_COST = 8
 _FAR = 1000
 _COMMA = re.compile(r",(?! ?\d{4})")
@@ -91,7 +92,7 @@ def read_roles(unit: Unit, spans: Sequence[Span], previous: str, following: str 
     table, hints = (CHINESE + ENGLISH, HINTS_ZH + HINTS) if chinese else (ENGLISH, HINTS)
     cues = [cue for cue in find_cues(unit.text, table) if not _inside_count(cue, spans)]
     weak = find_cues(unit.text, hints)
-    context = _from_context(unit, table, previous) or _referred(table, following if len(spans) == 1 else "")
+    context = _from_context(unit, table, previous) or _referred(unit, table, following if len(spans) == 1 else "")
     found: list[Cue] = []
     for span in spans:
         best = _nearest(unit.text, cues, span, spans) or context
@@ -131,9 +132,10 @@ def refers_back(text: str) -> bool:
     return bool(_REFERS.search(text)) and not _ANY_YEAR.search(text)
 
 
-def _referred(table: list[Wording], following: str) -> Cue | None:
-    """What the next sentence says of this one's date, where it points back: "From that day it is gone"."""
-    cues = [cue for cue in find_cues(following, table) if cue.role is Role.EFFECTIVE] if refers_back(following) else []
+def _referred(unit: Unit, table: list[Wording], following: str) -> Cue | None:
+    """What the next sentence says of this one's date: "From that day it is gone", or "A自3月1日起;B自4月1日起实行"."""
+    shared = refers_back(following) or _UNFINISHED.search(unit.text)
+    cues = [cue for cue in find_cues(following, table) if cue.role is Role.EFFECTIVE] if shared else []
     return cues[0] if cues else None
 
 

@@ -40,7 +40,7 @@ _ZH_PAST = re.compile(
     r"|草案[^。;]{0,12}(?:通过|审议)"
 )
 _NAMED_SO = re.compile(
-    r"(?:notice of )?proposed rule(?:making)?|advance notice of proposed rulemaking|request for information"
+    r"(?:\w+ )?(?:notice of )?proposed rule(?:making)?|request for information"
     r"|notice of (?:public |open )?(?:meeting|hearing|intent)s?",
     re.IGNORECASE,
 )

@@ -38,6 +38,7 @@ ENGLISH: list[Wording] = [
         Strength.FORCE,
         90,
         r"(?:would|could|might) (?:\w+ ){0,2}?" + f"(?:{_FORCE}|{_END}|happen)",
+        r"(?:intends?|expects?|hopes?) (?:[^.;,]{0,40} )?(?:rules?|regulations?|orders?) to " + _FORCE,
         r"""
         (?:propos\w+|tentative|estimated|projected|provisional) (?:\w+ )?(?:effective|start|end|sunset) (?:date|day)
         (?:no|not) (?:earlier|sooner) than  not before  at the earliest  earliest  tentative\w*
@@ -151,7 +152,7 @@ ENGLISH: list[Wording] = [
         Role.EFFECTIVE,
         Strength.HINT,
         60,
-        r"applicable(?: date| on| from| as of| beginning)?  deprecat(?:ed|ion|es?|ing)(?: date| on)?  read-only",
+        r"applicable(?: date| on| from| as of| beginning)?  deprecat(?:ed|ion|es?|ing)(?: date| on)?  read[- ]only",
     ),
     wording(
         Role.EXPIRY,
@@ -175,7 +176,7 @@ ENGLISH: list[Wording] = [
         (?:took|taken) (?:legal |full )?effect
         (?:came|went|entered|put|brought) into (?:legal |full )?(?:force|effect|operation)
         became (?:law|effective|binding)  implement(?:ation|ed|s)?(?: date)?  start(?:ing)? dates?
-        commenc(?:es?|ed|ing)  kicks? in  goes live  lights go out
+        commenc(?:es?|ed|ing)  (?:kick|set)s? in  goes live  lights go out
         go(?:ing)?[- ]live  went live  in (?:force|effect|place)
         start of (?:the |this )?(?:rule|change|order|policy)  any ?more  any longer
         begins? to apply  starts? (?:to apply|applying)  comes? under  switch(?:es|ed|ing)?[- ]?(?:over|off)
@@ -188,15 +189,15 @@ ENGLISH: list[Wording] = [
         (?:support|access|service|availability|maintenance|program|plan|sync) (?:\w+ ){0,6}?end(?:s|ed|ing)?
         end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)(?:available|reachable|accessible|usable)
         not be (?:available|accepted|supported|possible|able)  cannot  withdrawn  withdraws  withdrawal date
-        delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline|off)  off(?=:)
+        delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline|off)  (?:off|gone)(?=:)
         offlin(?:e|ed)
         (?:becomes?|be|is|are) (?:mandatory|required|compulsory|obligatory|the default|the only|enforced)
         enforc(?:e|es|ed|ing|ement)(?: date)?  reject(?:s|ed|ing)?  refus(?:e|es|ed|ing)  block(?:s|ed|ing)?
         fails?  revok(?:e|es|ed|ing)
-        (?:return(?:s|ing)?|answers?) (?:with )?(?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)
+        (?:return(?:s|ed|ing)?|answer(?:s|ed)?) (?:with )?(?:an? )?(?:\w+ )?(?:errors?|4\d\d|5\d\d|HTTP)
         rescind(?:s|ed)?  repeal(?:s|ed)?  phas(?:e|es|ed|ing)[- ]out  cut-?over(?: date)?
         general(?:ly)? availab\w+  final (?:shut\w*|removal|day|date)  last (?:day|date)
-        (?:lose|loses|losing) access
+        (?:lose|loses|losing) (?:access|(?:\w+ )?validity)
         (?:prices?|pricing|fees?|rates?|tariffs?|terms) (?:\w+ )?(?:appl(?:y|ies)|changes?|rises?|starts?|go(?:es)? up)
         (?:complete[sd]?|finish(?:es|ed)?|fully)\b[^.;,]{0,30}\broll(?:ed)?[- ]?out  say(?:ing)? goodbye
         pull(?:ed|ing)? the plug  roll[- ]?out (?:\w+ )?(?:complete|finish|end|reach|conclude)\w*
