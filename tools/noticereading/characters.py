@@ -20,6 +20,8 @@ _TABLE = {**_FULL_WIDTH, **_SPACES, **_DASHES, **_QUOTES, **_TRADITIONAL}
 _STRUCK = re.compile(r"~~([^~]{1,2000})~~|<(del|s|strike)\b[^<>]{0,200}>([^<]{1,2000})</\2\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|<!--[^<>]{0,2000}-->")
 _LEADER = re.compile(r"\.{4,}|(?: \.){3,}")
+# "(A通过 B公布 自C起施行)": the spaces part the clauses, and would be lost inside Chinese.
+_CLAUSE = re.compile(r"(?<=通过|公布|发布|修订|修正|批准|施行) (?=自?\d{4}年)")
 _MARK = re.compile(r"\*\*|__|`|\*(?=\S)|(?<=\S)\*")
 _CJK = r"\u3007\u3400-\u9fff\u3001\u3002《》「」"
 _GAP = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
@@ -27,7 +29,8 @@ _GAP = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 
 def even_out(text: str) -> str:
     """The same text with full-width, traditional and typographic characters made plain, of the same length."""
-    return _LEADER.sub(lambda dots: ":".ljust(len(dots[0])), text.translate(_TABLE))
+    plain = _CLAUSE.sub(",", text.translate(_TABLE))
+    return _LEADER.sub(lambda dots: ":".ljust(len(dots[0])), plain)
 
 
 def take_out_struck(text: str) -> tuple[str, list[str]]:

@@ -40,6 +40,7 @@ _OTHER_PUBLICATION = re.compile(
     r"|\bend of\b|\bclose of\b|\bcompletion\b|\bcomment|另行|通知书|目录",
     re.IGNORECASE,
 )
+_FROM_THERE = ("later", "thereafter", "afterwards", "afterward", "hence", "that", "that day", "that date")
 
 
 def base_days(count: Count, mentions: Sequence[Mention], published: list[date]) -> set[date]:
@@ -54,7 +55,7 @@ def base_days(count: Count, mentions: Sequence[Mention], published: list[date]) 
             return found or (set(published) if name == "印发" else set())
     if re.search(r"\bcomment", low):
         return {m.day for m in mentions if m.day and m.role is Role.COMMENT and m.span.form is not Form.COUNTED}
-    if low in ("later", "thereafter", "afterwards", "afterward", "hence"):
+    if low in _FROM_THERE:
         return set()
     if _OTHER_PUBLICATION.search(low):
         return set()
@@ -79,7 +80,7 @@ def counted_day(mention: Mention, mentions: Sequence[Mention], published: list[d
     count = mention.span.count
     if count is None:
         return None
-    if count.event.lower() in ("later", "thereafter", "afterwards", "afterward", "hence"):
+    if count.event.lower() in _FROM_THERE:
         bases = _day_before(mention, mentions)
     else:
         bases = base_days(count, mentions, published)

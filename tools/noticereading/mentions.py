@@ -21,11 +21,13 @@ _PEOPLE = (
     r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?"
     r"|tenants?|orders?|purchases?|install\w*|integrations?"
     r"|contracts?|members?|clients?|sales|keys|tokens|sign-?ups?|developers?|deployments?|merchants?|teams?"
-    r"|repositor\w+|domains?|requests?|callers?|one|body|calls|traffic|registrations?)"
+    r"|repositor\w+|domains?|requests?|callers?|one|body|calls|traffic|registrations?"
+    r"|partners?|sellers?|publishers?|vendors?)"
 )
 _NARROW = re.compile(
     rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on"
-    rf"|since)\b|\bcreation\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
+    rf"|since)\b|\bjoined (?:this|after|from|on|since)\b"
+    r"|\bcreation\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
     re.IGNORECASE,
 )
 _EVERYONE = re.compile(
@@ -34,7 +36,7 @@ _EVERYONE = re.compile(
     rf"|\bexisting (?:\w+ )?{_PEOPLE}"
     rf"|\bremaining (?:\w+ )?{_PEOPLE}"
     r"|\bfor good\b|\bcompletely\b|\b(?:complete[sd]?|finish(?:es|ed)?|fully)\b|(?:所有|全部|全体|存量|现有"
-    r"|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|全量|全网|彻底",
+    r"|已有|老)(?:用户|客户|应用|账号|租户|实例|项目|开发者|商户)|(?:全部|所有)服务|全量|全网|彻底",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -151,7 +153,7 @@ def _is_earlier(mention: Mention, published: Sequence[date]) -> bool:
     if mention.strength is not Strength.MOVED and not _LEGAL.search(text[cue.start : cue.end]):
         return False  # what a vendor switched off before it told of it is its change all the same
     start = max(0, min(cue.start, mention.span.start) - _PAST_REACH)
-    return bool(_PAST.search(text[start : max(cue.end, mention.span.end)]))
+    return bool(_PAST.search(text[start : max(cue.end, mention.span.end + _PAST_REACH // 2)]))
 
 
 def _with_years(mentions: list[Mention], named: set[date], published: Sequence[date]) -> list[Mention]:

@@ -14,13 +14,13 @@ _LABEL = re.compile(
     r"date posted|announced(?: on)?"
     r"|(?:(?:in|appeared in) the )?federal register[^:]{0,40}|appeared(?: on)?|FR|notice date|release date|issue date"
     r"|date of (?:this )?(?:notice|issue|announcement)|"
-    r"签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿)(?:日期|时间"
-    r"|之日)?\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated|sent"
+    r"(?:签署公布|公布|发布|印发|发文|成文|颁布|签发|刊登|公告|公开|发稿){1,2}(?:日期|时间"
+    r"|之日)?为?)\W*(?:on )?(?:in the federal register\W*(?:on |of )?)?(?:\w+day,?\s*)?$|^\W*(?:date|dated|sent"
     r"|issued|released|日期|时间)\W*(?:\w+day,?\s*)?$",
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"(?!.*\b(?:issued?|dated?|released?)\W*(?:on )?(?:\w+day,?\s*)?$)[^A-Za-z]*[A-Za-z ]{2}|公布|发布|颁布|公开", re.I
+    r"^(?!.*\b(?:issued?|dated?|released?)\W*(?:on )?(?:\w+day,?\s*)?$)[^A-Za-z]*[A-Za-z ]{2}|公布|发布|颁布|公开", re.I
 )
 _SELF = re.compile(
     r"\b(?:publication of this|publish(?:ed|ing) this|this (?:document|notice|rule|announcement|final rule"
@@ -35,10 +35,11 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 
-_APART = re.compile(r"[|;【]|\s-\s|\.\s+(?=[A-Z])")
+_APART = re.compile(r"[|;【]|\s[-/]\s|\.\s+(?=[A-Z])")
 _NEAR = 140
 _SAYS_SO = re.compile(r"\W*(?:published|posted|printed|announced|issued)\b", re.IGNORECASE)
-_ZH_SAYS_SO = re.compile(r"(?:对外)?(?:公布|发布|印发)(?:[。;]|$)")
+_ZH_SAYS_SO = re.compile(r"(?:对外)?(?:公布|发布|印发)(?:[。;]|$)|\w{0,14}令(?:第\w{1,6}号)?公布(?:[。;,]|$)")
+_VOLUME = re.compile(r"^[^(]*\b\d{1,3} FR \d+[,;]?\s*(?:\w+day,?\s*)?$")
 _ENDS_A_MASTHEAD = re.compile(r"(?:^|[,.;·|/-]|\b(?:of|in))\s*(?:\w+day,?\s*)?$")
 
 
@@ -62,12 +63,14 @@ def _rank(mention: Mention, last: int) -> int | None:
         return None
     if _BARE.fullmatch(before) and _BARE.fullmatch(after):
         return 3 if mention.unit.head else 5 if mention.unit.index >= last - 1 else None
-    return 4 if _in_masthead(mention) else None
+    return 4 if _in_masthead(mention) or (mention.unit.head and _VOLUME.search(before)) else None
 
 
 def _in_masthead(mention: Mention) -> bool:
     text = mention.unit.text
     if not mention.unit.head or len(text) > 130 or mention.role not in (Role.NEUTRAL, Role.PUBLISHED):
+        return False
+    if re.match(r"[-*•] ", text):
         return False
     if text.endswith(".") and not _ENDS_A_MASTHEAD.search(text[: mention.span.start]):
         return False

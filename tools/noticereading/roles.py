@@ -95,7 +95,7 @@ def read_roles(unit: Unit, spans: Sequence[Span], previous: str, following: str 
     context = _from_context(unit, table, previous) or _referred(unit, table, following if len(spans) == 1 else "")
     found: list[Cue] = []
     for span in spans:
-        best = _nearest(unit.text, cues, span, spans) or context
+        best = _nearest(unit.text, cues, span, spans) or (context if span is spans[0] or unit.row else None)
         best = best or _nearest(unit.text, weak, span, spans)
         found.append(_bounded(unit.text, span, best, spans) if best else _carried(unit.text, span, spans, found))
     return found

@@ -23,7 +23,8 @@ _NEW_BEFORE = re.compile(
     r"| will be|:)?\s*(?:now )?$"
     r"|\b(?:is|are|be|will|has|have) now\b[^;,]{0,40}$|\bnow (?:is|be|been|takes?|stops?|ends?|scheduled|set"
     r"|planned|effective|due)\b[^;,]{0,60}$"
-    r"|\b(?:date|day|start|deadline|end) becomes\s*$|\b(?:replaced (?:by|with)|read)\s*$|(?:应|修?改)为[^。;,]{0,6}$"
+    r"|\b(?:date|day|start|deadline|end) becomes\s*$|\b(?:replaced (?:by|with)|read)\s*[\"']?$"
+    r"|(?:顺延|推迟|延[后迟长]|提前)[^。;,]{1,8}[,]?即$|(?:应|修?改)为[^。;,]{0,6}$"
     r"|\bnow [a-z]+s\b[^;,]{0,50}$"
     r"|(?:延期|推迟|延迟|延后|延至|延长|顺延|调整|改|提前|变更|更正|推后|延)[^。;,]{0,14}?(?:至|到|为|于"
     r"|自)$|延至$|更正为\"?$",
@@ -52,7 +53,7 @@ _OLD_AFTER = re.compile(
     r"|has been|have been|are|has)\s+(?:hereby\s+|now\s+|being\s+|since been\s+)?"
     rf"(?:{_MOVE}|cancell?ed|withdrawn|dropped|superseded|replaced|void|abandoned))\b"
     rf"|^,?\s*a (?:date|day) (?:that|which) [^.;:]{{0,30}}?\b(?:{_MOVE}|dropped|given up)\b"
-    r"|^\)?\s*(?:was|were) the (?:original|first|earlier|old|initial)\b|^\s*(?:->|→|=>)"
+    r"|^[\"']?,?\s*read\b|^\)?\s*(?:was|were) the (?:original|first|earlier|old|initial)\b|^\s*(?:->|→|=>)"
     r"|^[^。;,]{0,10}\"[^。;,]{0,4}(?:应|修?改|更正|修正)为"
     r"|^(?:起)?[^。;,]{0,8}(?:不再适用|作废|延期|推迟|延至|顺延)",
     re.IGNORECASE,

@@ -31,7 +31,7 @@ _LATER_NOTICE = re.compile(
     r"|notice)?[^.]{0,60}\beffective date|\beffective date\b[^.]{0,80}\b(?:will be|to be) (?:announced"
     r"|published|set|determined)"
     r"|\b(?:date|day)\b[^.]{0,40}\b(?:to be (?:announced|determined|confirmed)|TBD|TBA)\b|(?:施行|实施"
-    r"|生效)(?:日期|时间)?[^。;]{0,24}另行(?:规定|公布|通知|公告|确定|发布)",
+    r"|生效)?(?:日期|时间)以[^。;]{0,12}为准|(?:施行|实施|生效)(?:日期|时间)?[^。;]{0,24}另行(?:规定|公布|通知|公告|确定|发布)",
     re.IGNORECASE,
 )
 _UNNAMED = re.compile(

@@ -56,7 +56,8 @@ ENGLISH: list[Wording] = [
         transition(?:al)? period  (?:migrate|upgrade|switch|move)\b[^.;,]{0,50}\b(?:by|before)
         migration (?:deadline|window|period|guide|date)  phas(?:e|ed|ing)[- ]in
         deadline for (?:existing|operators|compl)\w*  (?:to be|be) completed by
-        may (?:already |also |choose to )?(?:follow|use|rely|apply|adopt|comply)  enforcement discretion
+        may (?:already |also |choose to )?(?:follow|use|rely|apply|adopt|comply|move|switch|migrate|upgrade)
+        enforcement discretion
         """,
     ),
     wording(
@@ -106,7 +107,7 @@ ENGLISH: list[Wording] = [
         r"|has been in (?:force|effect)|applied)",
         rf"{_RULE} of",
         r"(?:which|that)\b(?: [^.;]{0,60})? (?:was|became|took|went|came) (?:effective|effect|into (?:force|effect))",
-        r"itself effective",
+        r"itself effective  effective since",
         r"""
         incorporat\w+ by reference
         (?<!\ba )(?<!\ban )(?<!\bthe )\b(?:approved|adopted|signed|proposed|received|filed|requested|submitted)
@@ -187,7 +188,8 @@ ENGLISH: list[Wording] = [
         end[- ]of[- ](?:life|service|support|maintenance)(?: date)?  EO[LS]  end dates?
         (?:will|to|shall) (?:\w+ )?end
         (?:support|access|service|availability|maintenance|program|plan|sync) (?:\w+ ){0,6}?end(?:s|ed|ing)?
-        end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  (?:un|in)(?:available|reachable|accessible|usable)
+        end(?:s|ed)? (?:on|for)  no longer(?: be)?(?: \w+)?  unsupported
+        (?:un|in)(?:available|reachable|accessible|usable)
         not be (?:available|accepted|supported|possible|able)  cannot  withdrawn  withdraws  withdrawal date
         delet(?:e|es|ed|ing|ion)  disabl(?:e|es|ed|ing)  go(?:es|ing)? (?:away|dark|offline|off)  (?:off|gone)(?=:)
         offlin(?:e|ed)
@@ -204,7 +206,8 @@ ENGLISH: list[Wording] = [
         (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down  clos(?:es|ed|ing) down
         (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good
         drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from
-        (?:is|be|are) gone  (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)
+        (?:is|be|are) (?:gone|replaced|moved|migrated|converted|upgraded)
+        (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)
         suspend(?:s|ed)?  stayed  stays the  governs  (?:nobody|no one) (?:can|may|will)
         (?:taken|goes|going|put) out of (?:service|use)
         (?:rule|amendments?|change|order|directive|regulation|notice|policy) (?:starts?|begins?|applies)

@@ -22,6 +22,12 @@ CHINESE: list[Wording] = [
         """,
     ),
     wording(
+        Role.MILESTONE,
+        Strength.FORCE,
+        40,
+        r"停止(?:新?(?:购|增|开通|注册)|新用户|充值|续费|(?:销售|售卖)会员)|灰度|试运行|测试环境|演练",
+    ),
+    wording(
         Role.EFFECTIVE,
         Strength.FORCE,
         40,
