@@ -116,6 +116,30 @@ STATED: list[tuple[str, str, str]] = [
         "公告\n\n我们将于2023年12月31日24:00停止新用户注册,2024年3月31日24:00正式停止运营。\n\n2023年11月30日\n",
         "2024-03-31",
     ),
+    (
+        "clauses parted by spaces",
+        "条例\n\n(2024年5月11日国务院第32次常务会议通过 2024年6月6日国务院令第783号公布 自2024年8月1日起施行)\n",
+        "2024-08-01",
+    ),
+    (
+        "moved twice in one sentence",
+        "Posted 2 Feb 2023\n\n"
+        "The end of the old login moved twice: first from 31 March to 31 May 2023, then from 31 May to\n"
+        "31 August 2023.\n",
+        "2023-08-31",
+    ),
+    (
+        "issued on one day and published on another",
+        "Final rule\nIssued: March 15, 2022 / Published: March 21, 2022\n\n"
+        "Start of the rule: the thirtieth day after publication.\n",
+        "2022-04-20",
+    ),
+    (
+        "put right in quotation marks",
+        "Published February 15, 2012\n\nThese regulations are effective on April 16, 2012.\n"
+        'Correction: for "April 16, 2012" read "August 1, 2012".\n',
+        "2012-08-01",
+    ),
 ]
 
 NOT_STATED: list[tuple[str, str]] = [
@@ -141,6 +165,15 @@ NOT_STATED: list[tuple[str, str]] = [
         "Announced: 14 Nov 2022\n\n"
         "Support was to be removed on 1 November 2023. It has now been put off; a new date will be\n"
         "given at least six months ahead.\n",
+    ),
+    (
+        "a start long past is another act's",
+        "解读\n2025年4月22日\n\n条例2018年5月1日施行。此次修改增加包装一章。\n",
+    ),
+    (
+        "places that follow one another",
+        "公告\n2025年2月5日\n\n一、上海口岸自2025年3月1日起;\n二、青岛口岸自2025年4月1日起;\n"
+        "三、其余口岸自2025年6月1日起,实行新办法。\n",
     ),
     ("an old measure's start", "问答\n2022年1月10日\n\n答:旧办法2020年6月1日起施行,在新办法施行时废止。\n"),
 ]

@@ -52,6 +52,7 @@ _PAST = re.compile(
 )
 _LEGAL = re.compile(r"effect|force|上线|[施实执]行|实施|生效", re.IGNORECASE)
 _PAST_REACH = 40
+_TO = re.compile(r"\s*(?:to|until|till)\s+(?:\w+day,?\s+)?")
 _LONG = 400
 _REACHES_BACK = re.compile(r"retroactiv|retrospectiv|追溯|溯及", re.IGNORECASE)
 
@@ -92,7 +93,8 @@ def _mentions_of(unit: Unit, spans: list[Span], before: str, after: str) -> list
         previous = spans[at - 1].end if at else 0
         following = spans[at + 1].start if at + 1 < len(spans) else len(unit.text)
         old = is_old(unit.text, span.start, span.end, previous, following)
-        new = not old and is_new(unit.text, span.start, span.end)
+        after_old = bool(found) and found[-1].dropped and _TO.fullmatch(unit.text[previous : span.start])
+        new = not old and (bool(after_old) or is_new(unit.text, span.start, span.end))
         near = f"{_nearby(unit.text, spans, at)} {unit.row} {after if refers_back(after) else ''}"
         role, strength = cue.role, cue.strength
         if new and role in (Role.EFFECTIVE, Role.EXPIRY, Role.NEUTRAL):

@@ -25,6 +25,7 @@ _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", 
 _AND_THEN = re.compile(r"[^.,;:()\d]{0,60}?(?:,| and| or)\s(?:on |from |as of )?", re.IGNORECASE)
 _REFERS = re.compile(r"\b(?:that (?:day|date|point|moment)|then)\b|(?:该日|那天|此日|当日)起", re.IGNORECASE)
 _UNFINISHED = re.compile(r"起[;,]$")
+_OWN_LABEL = re.compile(r"(?:dates|when)\b", re.IGNORECASE)
 _AFTER_COST = 8
 _FAR = 1000
 _COMMA = re.compile(r",(?! ?\d{4})")
@@ -122,7 +123,7 @@ def _from_context(unit: Unit, table: list[Wording], previous: str) -> Cue | None
         labelled = unit.text[0] not in "时日具" or (pointed and pointed[-1].end >= len(previous) - 3)
         if pointed and labelled:
             return pointed[-1]
-    if unit.row or len(unit.text) < _SHORT:
+    if unit.row or (len(unit.text) < _SHORT and not _OWN_LABEL.match(unit.text)):
         return next(iter(find_cues(unit.heading, table)), None)
     return None
 

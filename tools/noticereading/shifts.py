@@ -53,6 +53,7 @@ _OLD_AFTER = re.compile(
     r"|has been|have been|are|has)\s+(?:hereby\s+|now\s+|being\s+|since been\s+)?"
     rf"(?:{_MOVE}|cancell?ed|withdrawn|dropped|superseded|replaced|void|abandoned))\b"
     rf"|^,?\s*a (?:date|day) (?:that|which) [^.;:]{{0,30}}?\b(?:{_MOVE}|dropped|given up)\b"
+    r"|^\s*\(?(?:given |printed |stated |said )?(?:in error|by mistake|wrong(?:ly)?)\b"
     r"|^[\"']?,?\s*read\b|^\)?\s*(?:was|were) the (?:original|first|earlier|old|initial)\b|^\s*(?:->|→|=>)"
     r"|^[^。;,]{0,10}\"[^。;,]{0,4}(?:应|修?改|更正|修正)为"
     r"|^(?:起)?[^。;,]{0,8}(?:不再适用|作废|延期|推迟|延至|顺延)",

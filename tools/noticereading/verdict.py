@@ -86,13 +86,27 @@ def decide(layout: Layout, mentions: Sequence[Mention]) -> Verdict:
 
 def _standing(mentions: Sequence[Mention]) -> list[Mention]:
     """The effective dates that no other place of the notice gives up."""
-    given_up = {m.day for m in mentions if m.dropped and m.day}
+    given_up = {m.day: _place(m) for m in mentions if m.dropped and m.day}
     return [
         m
         for m in mentions
         if (m.role in (Role.EFFECTIVE, Role.HYPOTHETICAL) and not m.dropped and m.day not in given_up)
-        or (m.role is Role.EFFECTIVE and not m.dropped and m.strength is Strength.MOVED)
+        or (
+            m.strength is Strength.MOVED
+            and m.role is Role.EFFECTIVE
+            and not m.dropped
+            and _place(m) > _given(m, given_up)
+        )
     ]
+
+
+def _place(mention: Mention) -> tuple[int, int]:
+    return mention.unit.index, mention.span.start
+
+
+def _given(mention: Mention, given_up: dict[date, tuple[int, int]]) -> tuple[int, int]:
+    """Where the mention's day is last given up; a day that a move set can be moved once more after it."""
+    return given_up.get(mention.day, (-1, 0)) if mention.day else (-1, 0)
 
 
 def _plainest(live: Sequence[Mention]) -> list[Mention]:

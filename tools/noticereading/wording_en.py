@@ -86,6 +86,7 @@ ENGLISH: list[Wording] = [
         (?:begin|start)\w* (?:a |the |our |to )?(?:gradual(?:ly)? |phased |staged )?(?:roll(?:ing)?[- ]?out)
         reminders?  (?:preview|beta|early access|pilot|opt-in|opt in|trial)  code freeze
         gradual(?:ly)? \w+ (?:begins?|starts?)  actual notice (?:will|is|of)  end[- ]of[- ]sales?
+        (?:accept|adopt|migrat|switch|mov)\w* early
         (?:will|shall|'ll|to) (?:also )?(?:e-?mail|notify|remind|inform|tell|contact|report|share|write)
         warnings? (?:begin|start|appear|header)\w*  temporar(?:y|ily) (?:outage|unavailab|disabl)\w*
         last (?:day|date) to (?:buy|order|purchase)  feature freeze  tests?  testing  staging  sandbox
@@ -113,7 +114,7 @@ ENGLISH: list[Wording] = [
         (?<!\ba )(?<!\ban )(?<!\bthe )\b(?:approved|adopted|signed|proposed|received|filed|requested|submitted)
         issue of  memorand(?:um|a)  submi(?:ttal|ssion)  handed in  dated  came out  NPRM  petitioned  voted
         enacted  passed  withdrew
-        (?:order|letter|decision|agreement|act|law|directive|proclamation|opinion|ruling|advisory) (?:of|dated|from)
+        (?:order|letter|decision|agreement|act|law|directive|proclamation|opinion|ruling|advisory) (?:of|dated)
         released  launched  first (?:issued|released|launched|introduced|published|shipped)  introduced
         last (?:updated|modified|reviewed|revised)  (?:page|document|post) (?:was )?updated
         ha(?:s|ve) (?:been )?(?:effective|in (?:force|effect)|applied|charged|used|valid) since
@@ -127,7 +128,7 @@ ENGLISH: list[Wording] = [
         45,
         r"""
         publish(?:ed|ing)?  publication
-        appear(?:s|ed)  appearance  made public  given out  printed  posted  announced?  announcements?
+        appear(?:s|ed)  appearance  made public  given out  printed  in print  posted  announced?  announcements?
         issued?(?: on)?  notice date  notified  post date  date of (?:this )?(?:notice|issue|post)  issue date
         ^date\b:?  \|\ date\b:?  deprecation (?:announced|notice|date announced)
         """,
@@ -206,7 +207,7 @@ ENGLISH: list[Wording] = [
         (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down  clos(?:es|ed|ing) down
         (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good
         drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from
-        (?:is|be|are) (?:gone|replaced|moved|migrated|converted|upgraded)
+        (?:is|be|are) (?:off|gone|replaced|moved|migrated|converted|upgraded)
         (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)
         suspend(?:s|ed)?  stayed  stays the  governs  (?:nobody|no one) (?:can|may|will)
         (?:taken|goes|going|put) out of (?:service|use)
@@ -231,6 +232,7 @@ HINTS: list[Wording] = [
         Strength.HINT,
         90,
         r"(?:will|shall|going to)  'll  appl(?:y|ies|icable)  (?:start|begin)s?  happens?  takes? place"
-        r"  (?:all|every) (?:the )?(?:remaining|other) \w+  every(?:one|body) else",
+        r"  (?:all|every) (?:the )?(?:remaining|other) \w+  every(?:one|body) else"
+        r"  new (?:fees?|rates?|prices?|amounts?)",
     ),
 ]
