@@ -121,7 +121,7 @@ _AT_ONCE = re.compile(
     r"\b(?P<event>immediately|with immediate effect|effective today|from today|as of today|starting today|today"
     r"|(?:as of|from|on) (?:the date of )?this (?:notice|announcement|post|publication|document)(?:'s date)?"
     r"|(?:the )?(?:same )?da(?:y|te) (?:of|this \w+ (?:is|was)|it (?:is|was)) (?:its )?"
-    r"(?:publi(?:shed|cation)|print(?:ed|ing))"
+    r"(?:publi(?:shed|cation)|print(?:ed|ing)?)"
     r"|same day it is published"
     r"|(?:as of|from) (?:the (?:date|day) of )?(?:its )?publication)\b",
     re.IGNORECASE,

@@ -113,7 +113,7 @@ def _is_heading(raw: str, block: _Block) -> bool:
     line = raw.strip()
     if line.startswith("#"):
         return True
-    if block.lines > 1 or len(line) > 70 or re.search(r"\d{4}|[〇○零一二三四五六七八九]{4}年|[.。;；,，|]\s*$", line):
+    if block.lines > 1 or len(line) > 70 or re.search(r"\d{4}|[〇○零一二三四五六七八九]{4}年|;|[.。;；,，|]\s*$", line):
         return False
     if re.match(r"[-*+•]\s", line) and not line.startswith("**"):
         return False

@@ -8,7 +8,7 @@ from tools.noticereading.model import Form, Mention, Role, Strength
 
 _LABEL = re.compile(
     r"^\W*(?:(?:final |interim )?rule,? )?"
-    r"(?:date (?:of )?(?:publication|publi\w+|posting)|publication(?: date| day)?|publish(?:ed"
+    r"(?:(?:date|day) (?:of )?(?:publi\w+|posting|print(?:ing)?)|publication(?: date| day)?|publish(?:ed"
     r"|ing)?(?: date| on| in[^:]{0,60})?|posted(?: on)?|made public(?: on)?|given out(?: on)?"
     r"|printed[^:\d]{0,60}|date published|"
     r"date posted|announced(?: on)?"

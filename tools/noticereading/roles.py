@@ -32,7 +32,7 @@ _COMMA = re.compile(r",(?! ?\d{4})")
 # "keeps working until A" tells when something ends; "may be phased in until A" does not.
 _STILL = re.compile(
     r"\b(?:available|works?|working|usable|supported|keeps?|continues?|remains?|reachable|accept(?:s|ed)?"
-    r"|stays?|online|up|runs?"
+    r"|stays?|online|up(?! to)|runs?"
     r"|extended|delayed|postponed|moved|deferred)\b|[继可延推]",
     re.IGNORECASE,
 )
@@ -147,7 +147,7 @@ def _bounded(text: str, span: Span, cue: Cue, spans: Sequence[Span]) -> Cue:
         return NO_CUE
     if cue.role is not Role.EFFECTIVE or not _UNTIL.search(before) or _HOURS.search(before):
         return cue
-    if cue.strength < Strength.FORCE and not _STILL.search(text):
+    if cue.strength < Strength.FORCE and not _STILL.search(text.split(" unless ", maxsplit=1)[0]):
         return replace(cue, role=Role.EXPIRY)
     opened = any(other.end <= span.start for other in spans)
     if opened or (cue.strength is Strength.FORCE and cue.end <= span.start - 8):

@@ -38,7 +38,7 @@ _OLD_BEFORE = re.compile(
     r"|meant|planned|going|expected|intended)\b[^;]{0,60}$"
     r"|\bhad\s+(?:\w+\s+)?(?:planned|scheduled|intended|said|announced|set)\b[^;]{0,60}$"
     r"|\bwould have\b[^;]{0,60}$|\b(?:instead of|rather than|in place of|in lieu of|not on|not"
-    r"|no longer(?: on)?)\s+(?:taking effect |the )?(?:on )?$"
+    r"|no longer(?: on)?)\s+(?:taking effect |the )?(?:on |from |as of )?$"
     r"|\(\s*(?:was|were|formerly|previously|originally|had been|old)\s*:?\s*$"
     r"|\b(?:given as|stated as|listed as|read as|incorrectly|wrongly|mistakenly|in error|erroneously"
     r"|said)\b[^;]{0,90}$"
@@ -74,6 +74,7 @@ _INDEFINITE = re.compile(
     r"|暂停)(?:施行|实施|执行)?[^。;]{0,16}(?:时间|日期)?另行(?:通知|公布|公告)",
     re.IGNORECASE,
 )
+_LIFTED = re.compile(r"\b(?:lift(?:s|ed)|dissolved|vacated)\b", re.IGNORECASE)
 _REACH = 160
 
 
@@ -105,4 +106,4 @@ def is_new(text: str, start: int, end: int) -> bool:
 
 def put_off_without_a_date(text: str) -> bool:
     """Whether the line says that the start was put off and no new day is set."""
-    return bool(_INDEFINITE.search(text))
+    return bool(_INDEFINITE.search(text)) and not _LIFTED.search(text)

@@ -86,6 +86,7 @@ ENGLISH: list[Wording] = [
         (?:begin|start)\w* (?:a |the |our |to )?(?:gradual(?:ly)? |phased |staged )?(?:roll(?:ing)?[- ]?out)
         reminders?  (?:preview|beta|early access|pilot|opt-in|opt in|trial)  code freeze
         gradual(?:ly)? \w+ (?:begins?|starts?)  actual notice (?:will|is|of)  end[- ]of[- ]sales?
+        (?:sell|ship|buy|order)\b[^.;,]{0,12}\blast
         (?:accept|adopt|migrat|switch|mov)\w* early
         (?:will|shall|'ll|to) (?:also )?(?:e-?mail|notify|remind|inform|tell|contact|report|share|write)
         warnings? (?:begin|start|appear|header)\w*  temporar(?:y|ily) (?:outage|unavailab|disabl)\w*
@@ -117,7 +118,7 @@ ENGLISH: list[Wording] = [
         (?:order|letter|decision|agreement|act|law|directive|proclamation|opinion|ruling|advisory) (?:of|dated)
         released  launched  first (?:issued|released|launched|introduced|published|shipped)  introduced
         last (?:updated|modified|reviewed|revised)  (?:page|document|post) (?:was )?updated
-        ha(?:s|ve) (?:been )?(?:effective|in (?:force|effect)|applied|charged|used|valid) since
+        ha(?:s|ve) (?:been )?(?:effective|in (?:force|effect)|applied|charged|used|valid|\w+ing) since
         learned  decided  occurred  met
         began (?:work|review|an? )\w*  amended on  last amended  sent in  turned in  asked  reported on
         """,
@@ -129,7 +130,8 @@ ENGLISH: list[Wording] = [
         r"""
         publish(?:ed|ing)?  publication
         appear(?:s|ed)  appearance  made public  given out  printed  in print  posted  announced?  announcements?
-        issued?(?: on)?  notice date  notified  post date  date of (?:this )?(?:notice|issue|post)  issue date
+        issued?(?: on)?(?! (?:on )?(?:or )?(?:after|before))
+        notice date  notified  post date  date of (?:this )?(?:notice|issue|post)  issue date
         ^date\b:?  \|\ date\b:?  deprecation (?:announced|notice|date announced)
         """,
     ),
@@ -207,6 +209,7 @@ ENGLISH: list[Wording] = [
         (?:wind|shut|close|tear)(?:s|ing)? (?:it |them )?down  clos(?:es|ed|ing) down
         (?:completed?|finished|done) (?:for|on|in|across) (?:all|every)\w*  clos(?:es|ed) for good
         drop(?:s|ped|ping)?  die[sd]?  last time  reach(?:es|ed)? (?:100|all|every\w*|full)\b%?  counts from
+        tak(?:en?|es) away  on for (?:all|every\w*)
         (?:is|be|are) (?:off|gone|replaced|moved|migrated|converted|upgraded)
         (?:is|are) good from  binds?  runs from  hold(?:s|ing)? (?:good )?(?:from|as of)
         suspend(?:s|ed)?  stayed  stays the  governs  (?:nobody|no one) (?:can|may|will)
@@ -224,14 +227,13 @@ HINTS: list[Wording] = [
         r"""
         ^dates:
         (?:starting|beginning|commencing|from|as of|as from|on and after|on or after|since|until|till)(?: (?:on|from))?
-        (?:start|begin)(?:s|ning)?(?: on| from)?
         """,
     ),
     wording(
         Role.EFFECTIVE,
         Strength.HINT,
         90,
-        r"(?:will|shall|going to)  'll  appl(?:y|ies|icable)  (?:start|begin)s?  happens?  takes? place"
+        r"(?:will|shall|going to)  'll  appl(?:y|ies|icable)  (?:start|begin)(?:s|ning)?  happens?  takes? place"
         r"  (?:all|every) (?:the )?(?:remaining|other) \w+  every(?:one|body) else"
         r"  new (?:fees?|rates?|prices?|amounts?)",
     ),

@@ -118,9 +118,10 @@ HINTS_ZH: list[Wording] = [
         Strength.HINT,
         3,
         r"""
-        (?:自|从)(?=\d|[一二〇]|$)  自(?:本\w{2})?(?=(?:公布|发布|印发|下发)(?:之|当|次)日起,)  (?<=[日号])起  (?<=\d)起
+        (?:自|从)(?=\d|[一二〇]|$)  自(?:本\w{2})?(?=(?:公布|发布|印发|下发)(?:之|当|次)日起,)
         """,
     ),
+    wording(Role.EFFECTIVE, Strength.HINT, 14, r"(?<=[日号时分\d])起"),
     wording(
         Role.EFFECTIVE,
         Strength.HINT,

@@ -75,6 +75,8 @@ def add_year(span: Span, text: str, beside: Sequence[Span], named: set[date], pu
     for other in reversed(beside):
         if other.day and other.end <= span.start:
             return _on(other.day, span.month_day, back=False)
+    if published is None and len({day.year for day in named}) == 1:
+        published = max(named)
     return _soon_after(published, span.month_day, text, span) if published else None
 
 
