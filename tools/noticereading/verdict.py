@@ -53,6 +53,7 @@ _THAT_IS = re.compile(
     r"(?:on )?(?:the first \w+ day )?(?:at least )?[\s(]*",
     re.IGNORECASE,
 )
+_LAST_OF_OLD = re.compile(r"\b(?:after|until|till|through)\s+(?:\w+day,?\s+)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ def _from(top: Sequence[Mention], live: Sequence[Mention]) -> Verdict:
     undated = [m for m in top if m.day is None and m not in twice] if days else top
     open_ones = [m for m in undated if not any(_covers(m, day) for day in days)]
     if len(days) > 1:
-        days = _for_everyone(top) or days
+        days = _for_everyone(top) or _day_after(top) or days
     if len(days) > 1 or (days and open_ones):
         return Verdict(None, "several", (open_ones or top)[0].unit, _differ(days, open_ones))
     if not days:
@@ -178,6 +179,15 @@ def _from(top: Sequence[Mention], live: Sequence[Mention]) -> Verdict:
 def _differ(days: Sequence[date], open_ones: Sequence[Mention]) -> str:
     names = [day.isoformat() for day in sorted(days)] + ["a day that it does not name"] * bool(open_ones)
     return f"The notice gives more than one start: {', '.join(names)}."
+
+
+def _day_after(top: Sequence[Mention]) -> list[date]:
+    """The later of two days in a row where the earlier is the last of the old: "not after 14 May; from 15 May"."""
+    days = sorted({m.day for m in top if m.day})
+    if len(days) != 2 or (days[1] - days[0]).days != 1:
+        return []
+    lasts = [m for m in top if m.day == days[0]]
+    return days[1:] if all(_LAST_OF_OLD.search(m.unit.text[: m.span.start]) for m in lasts) else []
 
 
 def _for_everyone(top: Sequence[Mention]) -> list[date]:
