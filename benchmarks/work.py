@@ -24,7 +24,6 @@ from state.actor import Actor
 from state.agent import AgentDefinition
 from state.budget import Budget
 from state.digest import Json
-from store import approvals
 
 USER = "ada"
 APPROVE: Json = {"decisions": [{"type": "approve"}]}
@@ -108,7 +107,7 @@ class Remit:
         """W1 through the doors: accept, drive, answer, drive."""
         actor = Actor(USER)
         run_id = self.driven(files(self.folder))
-        (asked,) = approvals.open_among(self.parts.ledger.facts(run_id).approvals.values())
+        (asked,) = self.parts.ledger.facts(run_id).questions
         answer = {"approval_id": asked.approval_id, "digest": asked.digest, "type": "approve"}
         self.parts.answers.record(actor, run_id, {"decisions": [answer]})
         self.loop.drive(run_id)

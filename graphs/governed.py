@@ -106,7 +106,7 @@ def _bounded(config: Any) -> dict[str, Any]:
 def open_graph(
     parts: Parts,
     saver: BaseCheckpointSaver[Any] | None,
-    agent_id: str,
+    agent_id: str | None,
     engine: str = "langgraph",
     door: Door = "here",
 ) -> GovernedGraph:

@@ -26,9 +26,13 @@ class DrivenState(RunState, total=False):
     lease: Annotated[dict[str, Any], UntrackedValue]
 
 
-def build_graph(parts: Parts, driving: Driving, agent_id: str) -> StateGraph[Any, Any, Any, Any]:
-    """A new, uncompiled graph for one agent."""
-    task = parts.agents.get(agent_id).task
+class NoTask(TypedDict):
+    """The input of a graph that only goes on with runs."""
+
+
+def build_graph(parts: Parts, driving: Driving, agent_id: str | None) -> StateGraph[Any, Any, Any, Any]:
+    """A new, uncompiled graph for one agent; None for runs that are known already, whoever's they are."""
+    task = NoTask if agent_id is None else parts.agents.get(agent_id).task
     state = _with(DrivenState, task)
     node = steps(parts, driving, agent_id, interrupt, GraphInterrupt)
     graph: Any = StateGraph(state, input_schema=task, output_schema=RunOutput)

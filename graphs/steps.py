@@ -10,7 +10,7 @@ from nodes.driver import Driving
 from nodes.execute_tool import ExecuteTool
 from nodes.finish import Finish
 from nodes.pause import Approve, Suspend, Wait
-from nodes.step import Step
+from nodes.step import Node
 from nodes.validate import Validate
 from nodes.verify import Verify
 from tools.gateway import Gateway
@@ -18,11 +18,11 @@ from tools.gateway import Gateway
 
 def steps(
     parts: Parts, driving: Driving, agent_id: str | None, suspend: Suspend, suspended: type[Exception]
-) -> dict[str, Step]:
+) -> dict[str, Node]:
     """Nodes by name. `agent_id` is the agent whose runs may be opened here; None only goes on with known runs."""
     agents, judge = parts.agents, parts.judge
     gateway = Gateway(parts.ledger, parts.policy)
-    nodes: list[Step] = [
+    nodes: list[Node] = [
         Admit(driving, agents, judge, parts.accept, parts.identity, agent_id),
         Decide(driving, agents, judge),
         Validate(driving, agents, judge),

@@ -162,7 +162,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         identity=Identity(local),
         accept=Accept(ledger, agents, outside.policy),
         answers=Answers(ledger, agents, judge, outside.policy),
-        controls=Controls(ledger),
+        controls=Controls(ledger, agents, outside.policy),
         owner=Owner(settings.data_dir / "owners"),
     )
 

@@ -15,17 +15,20 @@ from nodes.driver import Driving
 from nodes.identity import Identity
 from nodes.judge import Judge
 from nodes.standing import Standing
-from nodes.step import State, Step, Update, belongs, thread_of
+from nodes.step import Node, State, Update, belongs, thread_of
 from state.errors import AgentNotFound, InputInvalid, NotAllowed, RunAlreadyTerminal, RunNotFound
 from state.operation import Operation
 from state.run import STATE_VERSION, Lease
-from tools.contract import CancelToken
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 
-class Admit(Step):
+MAX_REREADS = 20
+MAX_SEEN = 1000
+
+
+class Admit(Node):
     """Knows which agent's graph it stands in, and through which door a run is opened."""
 
     name = "admit"
@@ -43,6 +46,7 @@ class Admit(Step):
         self._accept = accept
         self._identity = identity
         self._agent_id = agent_id
+        self._seen: dict[str, tuple[int, int]] = {}
 
     def run(self, state: State, config: RunnableConfig) -> Update:
         thread = thread_of(config)
@@ -56,8 +60,14 @@ class Admit(Step):
             lease = self._lease(state, thread)
         except RunAlreadyTerminal:
             return self._ended(thread)
-        with self.driving.inside(lease) as token:
-            return self.act(state, lease, token)
+        facts = self.ledger.facts(thread)
+        where = self.where(facts)
+        if where.step == "ended":
+            return self._ended(thread)
+        if where.reason == "reconciliation":  # whoever comes back tries the lookup again
+            where = Standing("execute_tool")
+        self._must_get_on(lease, facts.run.seq)
+        return self._goes_on(state, lease, where, facts.run.turn, facts.operations)
 
     def _open(self, thread: str, state: State) -> Update:
         if not belongs(state, thread):
@@ -88,15 +98,15 @@ class Admit(Step):
         held = self.driving.claimed(lease) if lease is not None else self.driving.claim(thread)
         return self._goes_on(state, held, Standing("decide"), 0, [])
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del token
-        facts = self.ledger.facts(lease.run_id)
-        where = self.where(facts)
-        if where.step == "ended":
-            return self._ended(lease.run_id)
-        if where.reason == "reconciliation":  # whoever comes back tries the lookup again
-            where = Standing("execute_tool")
-        return self._goes_on(state, lease, where, facts.run.turn, facts.operations)
+    def _must_get_on(self, lease: Lease, seq: int) -> None:
+        """A run that comes back here again and again without a new fact would do so for ever: that is a bug."""
+        before, times = self._seen.get(lease.nonce, (-1, 0))
+        times = times + 1 if before == seq else 0
+        if len(self._seen) > MAX_SEEN:
+            self._seen.clear()
+        self._seen[lease.nonce] = (seq, times)
+        if times > MAX_REREADS:
+            raise RuntimeError(f"Run {lease.run_id} does not get on: its steps disagree with its journal.")
 
     def _goes_on(self, state: State, lease: Lease, where: Standing, turn: int, operations: list[Operation]) -> Update:
         """Every channel as it should be; only those that are not are written, since a write costs."""

@@ -45,6 +45,10 @@ class Agents:
             self._agents[agent_id] = agent
             self._tools[agent_id] = registry.of(agent.definition.tools)
 
+    def find(self, agent_id: str) -> Agent | None:
+        """The agent, or None."""
+        return self._agents.get(agent_id)
+
     def get(self, agent_id: str) -> Agent:
         """Raises AgentNotFound."""
         if agent_id not in self._agents:

@@ -74,7 +74,7 @@ class Answers:
             self._audit_refusal(actor, run_id, f"the run has ended ({run.status})")
             raise RunAlreadyTerminal(f"Run {run_id} has ended ({run.status}, {run.reason}); no answer changes it.")
         facts = self._ledger.facts(run_id)
-        pending = approvals.open_among(facts.approvals.values())
+        pending = facts.questions
         try:
             answers = read_answers(value, shown, pending)
         except BadAnswer as bad:
@@ -221,7 +221,6 @@ class Answers:
         if tx.run["status"] != "waiting" or any(each.status == "awaiting_approval" for each in facts.operations):
             return
         tx.move("queued")
-        tx.event("run.queued")
 
     # --- refusals are facts too ---------------------------------------------------------------------------
 

@@ -10,16 +10,15 @@ from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
 from nodes.planning import Checked, authorized_plan
-from nodes.step import State, Step, Update
+from nodes.step import Moment, Step, Update
 from state.agent import AgentDefinition
 from state.digest import Json
 from state.operation import Operation
-from state.run import Lease
 from store import approvals, operations
 from store.ledger import Facts
 from store.operations import Planned
 from store.transaction import RunTransaction
-from tools.contract import CancelToken, WriteTool
+from tools.contract import WriteTool
 from tools.policy import Policy
 
 
@@ -27,16 +26,14 @@ class Authorize(Step):
     """Judges, rules, plans and asks."""
 
     name = "authorize"
+    stands_at = frozenset({"authorize", "validate"})  # of a turn that is not planned yet, it is judged here
 
     def __init__(self, driving: Driving, agents: Agents, judge: Judge, policy: Policy) -> None:
         super().__init__(driving, agents, judge)
         self._policy = policy
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state, token
-        facts = self.ledger.facts(lease.run_id)
-        if facts.turn is None or facts.turn.refusal is not None:
-            return {"outcome": "reread"}
+    def act(self, at: Moment) -> Update:
+        lease, facts = at.lease, at.facts
         agent = self.agents.get(facts.run.agent_id)
         planned = self._again(facts) if facts.operations else self._first(facts)
         if not planned:

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from nodes.agent import Agents
 from nodes.due import look
 from nodes.ending import end
 from state.actor import Actor
-from state.errors import Conflict, RunAlreadyTerminal
+from state.errors import Conflict, NotAllowed, RunAlreadyTerminal
 from state.run import TERMINAL
 from store import audit
 from store.ledger import Ledger
 from store.transaction import RunTransaction
+from tools.policy import Policy
 
 
 class Controls:
     """Wishes compete with the claim of an effect on the run's row: whichever commits first is what happens."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, agents: Agents, policy: Policy) -> None:
         self._ledger = ledger
+        self._agents = agents
+        self._policy = policy
 
     def cancel(self, actor: Actor, run_id: str) -> str:
         """Answers the status: `cancelled` at once if nothing is in flight, else `cancelling`.
@@ -54,15 +58,26 @@ class Controls:
     def resume(self, actor: Actor, run_id: str) -> str:
         """Withdraws a wish to pause, and queues a paused run. Answers the status as it is now.
 
-        Raises RunNotFound, RunAlreadyTerminal.
+        Checks again what a run needs: its agent's version, and the requester's permission. Raises RunNotFound,
+        RunAlreadyTerminal, NotAllowed, and Conflict with the reason while a check fails; the run then stays paused.
         """
         with self._open(actor, run_id, "run.resume") as tx:
-            if tx.run["desired_action"] == "pause":
-                tx.set(desired_action="none")
+            if tx.run["desired_action"] != "pause":
+                return tx.run["status"]
+            self._check(tx)
+            tx.set(desired_action="none")
+            tx.event("run.resumed", {"wish": "withdrawn"})
             if tx.run["status"] == "paused":
                 tx.move("queued")
-                tx.event("run.queued")
             return tx.run["status"]
+
+    def _check(self, tx: RunTransaction) -> None:
+        run = tx.run
+        if self._agents.running(run["agent_id"], run["agent_version"], self._ledger.definition) is None:
+            raise Conflict(f"Run {tx.run_id} needs {run['agent_version']}, which this program does not have.")
+        ruling = self._policy.may_start(tx.connection, tx.tenant, run["requester"], run["agent_id"])
+        if not ruling.allowed:
+            raise Conflict(f"Run {tx.run_id} stays as it is: its requester may not act any more ({ruling.rule}).")
 
     @contextmanager
     def _open(self, actor: Actor, run_id: str, action: str) -> Generator[RunTransaction]:
@@ -71,5 +86,12 @@ class Controls:
         with self._ledger.control(run_id, actor) as tx:
             if tx.run["status"] in TERMINAL:
                 raise RunAlreadyTerminal(f"Run {run_id} has ended ({tx.run['status']}); nothing changes an end.")
+            self._may(tx, actor)
             yield tx
             audit.append(tx.connection, tx.tenant, tx.now, actor, action, f"run:{run_id}", tx.run["status"])
+
+    def _may(self, tx: RunTransaction, actor: Actor) -> None:
+        """The requester, and whoever may start such runs, may also stop, hold and continue them."""
+        ruling = self._policy.may_start(tx.connection, tx.tenant, actor.subject, tx.run["agent_id"])
+        if actor.subject != tx.run["requester"] and not ruling.allowed:
+            raise NotAllowed(f"{actor.subject} may not control run {tx.run_id} ({ruling.rule}).")

@@ -12,7 +12,8 @@ from nodes.deciders.decider import Decider, Outcome, View
 from nodes.driver import Driving
 from nodes.judge import MAX_KEPT_RUNS, Judge
 from nodes.planning import read_proposal
-from nodes.step import State, Step, Update
+from nodes.standing import worst_of
+from nodes.step import Moment, Step, Update
 from state.budget import Usage
 from state.digest import Json, canonical
 from state.operation import Operation, Proposal
@@ -38,18 +39,15 @@ class Decide(Step):
     """A recorded turn is adopted; a model call that was recorded is never paid for twice."""
 
     name = "decide"
+    stands_at = frozenset({"decide"})
 
     def __init__(self, driving: Driving, agents: Agents, judge: Judge) -> None:
         super().__init__(driving, agents, judge)
         self._seen: dict[str, _Seen] = {}
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state
-        facts = self.ledger.facts(lease.run_id)
-        agent = self.agent_of(facts)
-        where = self.where(facts)
-        if where.step != "decide" or agent is None:
-            return {"outcome": "reread" if where.step in {"ended", "decide"} else where.step}
+    def act(self, at: Moment) -> Update:
+        lease, facts, token = at.lease, at.facts, at.token
+        agent = self.agents.get(facts.run.agent_id)
         begun = self.ledger.clock.monotonic()
         if agent.decider is None:
             effect = self.judge.expectation(facts.run).effect
@@ -58,7 +56,9 @@ class Decide(Step):
         else:
             source, proposal, usage = self._ask(agent, agent.decider, facts, token)
         took = self.ledger.clock.monotonic() - begun
-        return self._record(lease, facts, source, proposal, usage, took)
+        lost = worst_of(agent.decider.worst_case(), facts.run.takeovers) if agent.decider is not None else {}
+        charge = {name: amount + lost.get(name, 0) for name, amount in usage.model_dump().items()}
+        return self._record(lease, facts, source, proposal, charge, took)
 
     def _ask(self, agent: Agent, decider: Decider, facts: Facts, token: CancelToken) -> tuple[str, Json, Usage]:
         """What the decider said, as JSON; an exception of its own is its answer too."""
@@ -66,14 +66,17 @@ class Decide(Step):
             said = decider.propose(self._view(agent, facts), token)
         except Exception as error:  # a decider is foreign code: whatever it raises is recorded as its failure
             failure = {"kind": "failed", "error": f"{type(error).__name__}: {error}"[:1000]}
-            return "remit", failure, Usage(model_calls=decider.worst_case().model_calls)
+            return "remit", failure, decider.worst_case()
         recorded = _plain(said)
         proposal = read_proposal(recorded)
         return "decider", recorded, proposal.usage if isinstance(proposal, Proposal) else decider.worst_case()
 
-    def _record(self, lease: Lease, facts: Facts, source: str, proposal: Json, usage: Usage, took: int) -> Update:
+    def _record(
+        self, lease: Lease, facts: Facts, source: str, proposal: Json, charge: dict[str, int], took: int
+    ) -> Update:
         with self.ledger.acting(lease) as tx:
-            turns.record_turn(tx, source, proposal, took, usage.model_dump())
+            if not turns.record_turn(tx, source, proposal, took, charge):
+                return {"outcome": "reread"}
             turn = tx.run["turn"]
             kind = str(proposal.get("kind"))[:40]
             tools = [str(each.get("tool"))[:80] for each in _actions(proposal)]
@@ -81,10 +84,10 @@ class Decide(Step):
         update: Update = {"turn": turn, "operation_ids": []}
         if source == "remit":
             return {"outcome": "gave_up", **update}
-        recorded = replace(facts, turn=TurnRecord(turn, source, proposal, None, False, {}), operations=[])
+        recorded = replace(facts, turn=TurnRecord(turn, source, proposal, None, False), operations=[])
         way = self.judge.way_on(self.judge.judge(recorded))
         # What holds goes straight to the node that judges it again; what does not is written down by `validate`.
-        return {"outcome": way if way in {"reads", "effects"} else "decided", **update}
+        return {"outcome": "decided" if way == "refused" else way, **update}
 
     def _view(self, agent: Agent, facts: Facts) -> View:
         run = facts.run

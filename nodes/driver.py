@@ -124,10 +124,14 @@ class Driving:
 
     def _keep(self) -> None:
         while not self._stop.wait(_KEEP_EVERY_S):
-            with self._lock:
-                inside = list(self._inside.values())
-            for lease, token in inside:
-                self._keep_one(lease, token)
+            self.beat()
+
+    def beat(self) -> None:
+        """Renew every lease that a node works under now, and trip the token of a run that is to stop."""
+        with self._lock:
+            inside = list(self._inside.values())
+        for lease, token in inside:
+            self._keep_one(lease, token)
 
     def _keep_one(self, lease: Lease, token: CancelToken) -> None:
         try:

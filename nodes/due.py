@@ -36,6 +36,5 @@ def look(ledger: Ledger, run_id: str) -> None:
         deadline = tx.run["deadline"]
         if deadline is not None and deadline <= tx.now:
             end_or_queue(tx, facts, "timed_out", "deadline")
-        elif expire(tx, facts) and tx.run["status"] == "waiting":
+        elif tx.run["status"] == "waiting" and (expire(tx, facts) or tx.run["reason"] == "external"):
             tx.move("queued")
-            tx.event("run.queued")

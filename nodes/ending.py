@@ -16,9 +16,10 @@ from store.transaction import RunTransaction, effect_rows
 
 def end(tx: RunTransaction, facts: Facts, status: str, reason: str, explanation: str = "") -> Json:
     """End the run inside this transaction; answers `{summary, effect}`. Raises IllegalMove, RunAlreadyTerminal."""
-    closed = close_open(tx, facts)
+    close_open(tx, facts)
     effects = effects_of(list(effect_rows(tx.connection, tx.tenant, tx.run_id)))
-    result, failure = result_of(facts, closed, status, reason, effects, explanation)
+    made = operations.with_results(tx.connection, tx.tenant, tx.run_id, 1)
+    result, failure = result_of(facts, made, status, reason, effects, explanation)
     tx.set(result=encode(result), failure=None if failure is None else encode(failure))
     if tx.run["nonce"] is not None:
         runs.end_attempt(tx, tx.run["fence"], "ended")
@@ -32,12 +33,10 @@ def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> 
         end(tx, facts, status, reason)
     elif tx.run["status"] != "queued" and tx.run["status"] not in TERMINAL:
         tx.move("queued")
-        tx.event("run.queued")
 
 
-def close_open(tx: RunTransaction, facts: Facts) -> set[str]:
-    """What was planned and asked of the turn is cancelled with the run; ids of the operations that were."""
-    closed: set[str] = set()
+def close_open(tx: RunTransaction, facts: Facts) -> None:
+    """What was planned and asked of the turn is cancelled with the run."""
     for operation in facts.operations:
         approval = facts.approvals.get(operation.operation_id)
         if operation.status not in {"planned", "awaiting_approval", "approved"}:
@@ -45,5 +44,3 @@ def close_open(tx: RunTransaction, facts: Facts) -> set[str]:
         if approval is not None and approval.status in {"pending", "approved"}:
             approvals.move(tx, approval, "cancelled")
         operations.move(tx, operation, "cancelled", detail="the run ended")
-        closed.add(operation.operation_id)
-    return closed

@@ -11,8 +11,8 @@ from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
 from nodes.planning import plan
-from nodes.step import State, Step, Update
-from state.budget import shortfall
+from nodes.standing import Standing, at_its_end
+from nodes.step import Moment, Step, Update
 from state.operation import Operation
 from state.run import Lease
 from store import operations
@@ -30,30 +30,28 @@ class ExecuteTool(Step):
     """Judges a turn that only reads by itself, because reads come here without having been planned."""
 
     name = "execute_tool"
+    stands_at = frozenset({"execute_tool", "validate"})  # a turn that only reads comes here unplanned
 
     def __init__(self, driving: Driving, agents: Agents, judge: Judge, gateway: Gateway) -> None:
         super().__init__(driving, agents, judge)
         self._gateway = gateway
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state
-        facts = self.ledger.facts(lease.run_id)
-        if not facts.operations:
-            return self._reads(lease, facts, token)
-        if any(each.status == "awaiting_approval" for each in facts.operations):
-            return {"outcome": "reread"}  # a run-wide hold: no effect of the turn while a question is open
-        return self._operations(lease, facts, token)
+    def fits(self, where: Standing) -> bool:
+        """Whoever comes back to an unknown outcome asks the target again."""
+        return where.reason == "reconciliation" or super().fits(where)
+
+    def act(self, at: Moment) -> Update:
+        if not at.facts.operations:
+            return self._reads(at.lease, at.facts, at.token)
+        return self._operations(at.lease, at.facts, at.token)
 
     # --- reads, checked before and charged with their record ----------------------------------------------
 
     def _reads(self, lease: Lease, facts: Facts, token: CancelToken) -> Update:
-        if facts.turn is None or facts.turn.refusal is not None:
-            return {"outcome": "reread"}
+        assert facts.turn is not None
         judged = self.judge.judge(facts)
         if not isinstance(judged, list) or any(each.tool.effect != "read" for each in judged):
             return {"outcome": "reread"}
-        if shortfall(facts.run.limits, facts.run.used, {"tool_calls": len(judged)}) is not None:
-            return {"outcome": "no_budget"}
         turn, source = facts.turn.turn, facts.turn.source
         planned = [
             plan(lease.run_id, turn, index, 1, each, source, None, "planned") for index, each in enumerate(judged)
@@ -124,25 +122,23 @@ class ExecuteTool(Step):
     def _operations(self, lease: Lease, facts: Facts, token: CancelToken) -> Update:
         tools = self.agents.tools(facts.run.agent_id)
         task = self.ledger.task_input(facts.run)
-        ending = facts.run.status == "cancelling"
+        ending = facts.run.status == "cancelling" or at_its_end(facts, self.ledger.clock.now())
         if not ending:
             self._planned_reads(lease, facts, token)
         for position, operation in enumerate(facts.operations):
             if operation.effect == "read" or operation.status not in {"planned", "approved", "dispatched", "unknown"}:
                 continue
             tool = cast(WriteTool, tools[operation.tool])
-            handle = self._gateway.look_up if self._only_look(operation, ending) else self._gateway.execute
+            handle = self._gateway.look_up if ending else self._gateway.execute
             status = handle(lease, operation, tool, task, token)
-            if status in {"no_budget", "busy", "superseded", "expired", "unknown"}:
+            if status in {"superseded", "unknown"}:
                 return {"outcome": status}
+            if status in {"no_budget", "busy", "expired"}:
+                return {"outcome": "reread"}
             if status != "committed":
                 self._cancel_later(lease, facts.operations[position + 1 :])
                 return {"outcome": "reread"}
         return {"outcome": "done"}
-
-    @staticmethod
-    def _only_look(operation: Operation, ending: bool) -> bool:
-        return operation.status == "unknown" or (ending and operation.status == "dispatched")
 
     def _cancel_later(self, lease: Lease, later: list[Operation]) -> None:
         if any(each.status in {"planned", "approved"} for each in later):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from nodes.agent import Agents
 from nodes.driver import Driving
@@ -17,12 +17,13 @@ from nodes.due import expire
 from nodes.judge import Judge
 from nodes.question import question
 from nodes.standing import Standing
-from nodes.step import State, Step, Update
+from nodes.step import Moment, Step, Update
 from state.run import Lease
 from store import runs
 from store.ledger import Facts
 from store.transaction import RunTransaction
-from tools.contract import CancelToken
+
+EXTERNAL_RETRY_MS = 5_000
 
 Suspend = Callable[[dict[str, Any]], Any]
 
@@ -39,8 +40,6 @@ def suspend(question: dict[str, Any]) -> None:
 class _Pause(Step):
     """`suspend` puts the question and, unless the engine resumes with a value, raises one of `suspended`."""
 
-    pauses_for: ClassVar[str]
-
     def __init__(
         self,
         driving: Driving,
@@ -53,44 +52,35 @@ class _Pause(Step):
         self._suspend = suspend
         self._suspended = suspended
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state, token
-        asked = self._asked(lease)
-        if asked is None:
+    def act(self, at: Moment) -> Update:
+        if not self._open(at.lease, at.facts):
             return {"outcome": "go_on"}
-        facts, where = asked
         try:
-            self._suspend(self._question(facts, where))
+            self._suspend(self._question(at.facts, at.where))
         except self._suspended:
-            self._park(lease, where)
+            self._park(at.lease)
             raise
-        return {"outcome": "go_on" if self._asked(lease) is None else "ask_again"}
+        return {"outcome": "ask_again" if self._open(at.lease, self.ledger.facts(at.facts.run.run_id)) else "go_on"}
 
-    def _asked(self, lease: Lease) -> tuple[Facts, Standing] | None:
-        """What is open now, or None if the run can go on."""
-        facts = self.ledger.facts(lease.run_id)
-        where = self._where(facts)
-        return (facts, where) if where.step == self.pauses_for else None
-
-    def _where(self, facts: Facts) -> Standing:
-        return self.where(facts)
+    def _open(self, lease: Lease, facts: Facts) -> bool:
+        """Is there still something to wait for?"""
+        del lease
+        return self.fits(self.where(facts))
 
     @abstractmethod
     def _question(self, facts: Facts, where: Standing) -> dict[str, Any]:
         """The interrupt's value."""
 
-    def _park(self, lease: Lease, where: Standing) -> None:
+    def _park(self, lease: Lease) -> None:
         """Park and release. If nothing is open any more (the answer came in between), the run is queued instead."""
         with self.ledger.settling(lease) as tx:
             facts = self.ledger.facts_in(tx.connection, lease.run_id)
-            now = self._where(facts)
-            if now.step != self.pauses_for or tx.run["desired_action"] == "cancel":
-                self._queue(tx)
+            where = self.where(facts)
+            if self.fits(where) and where.status is not None:
+                tx.set(wake_at=self._wake_at(facts, where))
+                tx.move(where.status, where.reason, self._payload(facts))
             else:
-                tx.set(wake_at=self._wake_at(facts))
-                tx.move(now.status or "waiting", now.reason, self._payload(facts))
-                if now.status == "paused":
-                    tx.event("run.paused")
+                self._queue(tx)
             runs.end_attempt(tx, lease.fence, "parked")
             tx.event("attempt.ended", {"attempt": lease.fence, "how": "parked"})
 
@@ -98,10 +88,11 @@ class _Pause(Step):
     def _queue(tx: RunTransaction) -> None:
         if tx.run["status"] == "running":
             tx.move("queued")
-            tx.event("run.queued")
         tx.let_go()
 
-    def _wake_at(self, facts: Facts) -> int | None:
+    def _wake_at(self, facts: Facts, where: Standing) -> int | None:
+        """When whoever looks next should make a move, in milliseconds since 1970 UTC."""
+        del where
         return facts.run.deadline
 
     def _payload(self, facts: Facts) -> dict[str, Any]:
@@ -113,37 +104,37 @@ class Approve(_Pause):
     """Waits until every question of the turn is answered; until then no effect of the turn is made."""
 
     name = "approve"
-    pauses_for = "approve"
+    stands_at = frozenset({"approve"})
 
-    def _asked(self, lease: Lease) -> tuple[Facts, Standing] | None:
-        facts = self.ledger.facts(lease.run_id)
+    def _open(self, lease: Lease, facts: Facts) -> bool:
         now = self.ledger.clock.now()
-        if any(each.status == "pending" and each.expires_at <= now for each in facts.approvals.values()):
+        if any(each.expires_at <= now for each in facts.questions):
             with self.ledger.settling(lease) as tx:
                 expire(tx, facts)
-        return super()._asked(lease)
-
-    def _where(self, facts: Facts) -> Standing:
-        where = super()._where(facts)
-        return Standing("approve", "waiting", "approval") if where.step == "approve" else where
+            facts = self.ledger.facts(lease.run_id)
+        return super()._open(lease, facts)
 
     def _question(self, facts: Facts, where: Standing) -> dict[str, Any]:
-        tools = self.agents.tools(facts.run.agent_id)
-        return question(facts, tools)
+        return question(facts, self.agents.tools(facts.run.agent_id))
 
-    def _wake_at(self, facts: Facts) -> int | None:
-        times = [each.expires_at for each in facts.approvals.values() if each.status == "pending"]
+    def _wake_at(self, facts: Facts, where: Standing) -> int | None:
+        times = [each.expires_at for each in facts.questions]
         return min([*times, *([facts.run.deadline] if facts.run.deadline else [])], default=None)
 
     def _payload(self, facts: Facts) -> dict[str, Any]:
-        return {"approvals": [each.approval_id for each in facts.approvals.values() if each.status == "pending"]}
+        return {"approvals": [each.approval_id for each in facts.questions]}
 
 
 class Wait(_Pause):
-    """Waits for a person who paused the run, for a settlement, for a version of the program that knows the run."""
+    """Waits for a person who paused the run, a settlement, another run's effect, a program that knows the run."""
 
     name = "wait"
-    pauses_for = "wait"
+    stands_at = frozenset({"wait"})
 
     def _question(self, facts: Facts, where: Standing) -> dict[str, Any]:
         return {"run_id": facts.run.run_id, "status": where.status, "status_reason": where.reason}
+
+    def _wake_at(self, facts: Facts, where: Standing) -> int | None:
+        if where.reason == "external":
+            return self.ledger.clock.now() + EXTERNAL_RETRY_MS
+        return super()._wake_at(facts, where)

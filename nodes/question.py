@@ -18,7 +18,7 @@ DECISIONS = ["approve", "edit", "reject"]
 
 def question(facts: Facts, tools: Mapping[str, Tool]) -> dict[str, Any]:
     """`action_requests` and `review_configs` in order, and beside them run, status and the pending approvals."""
-    pending = [each for each in facts.approvals.values() if each.status == "pending"]
+    pending = facts.questions
     return {
         "action_requests": [_request(each) for each in pending],
         "review_configs": [

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nodes.agent import Agent
+from nodes.planning import Refusal, read_proposal
 from state.acceptance import Expectation
-from state.budget import MEASURES, shortfall
+from state.budget import Usage, shortfall
 from state.operation import Operation
 from state.run import STATE_VERSION
 from store.ledger import Facts
@@ -61,6 +62,11 @@ def _of_turn(facts: Facts, agent: Agent, expectation: Callable[[], Expectation])
     return _of_word(facts, agent, expectation)
 
 
+def at_its_end(facts: Facts, now: int) -> bool:
+    """Is the run to end whatever comes? Then what is in flight is only looked up."""
+    return _ending(facts, now) is not None
+
+
 def _ending(facts: Facts, now: int) -> Standing | None:
     run = facts.run
     if run.status == "cancelling" or run.desired_action == "cancel":
@@ -76,9 +82,14 @@ def next_turn(facts: Facts, agent: Agent) -> Standing:
     """Another decision, if the budget has room for its worst case."""
     if agent.decider is None:
         return Standing("decide") if facts.turn is None else _stuck(facts)
-    worst = agent.decider.worst_case().model_dump()
-    missing = shortfall(facts.run.limits, facts.run.used, {**dict.fromkeys(MEASURES, 0), **worst, "turns": 1})
+    worst = worst_of(agent.decider.worst_case(), 1 + facts.run.takeovers)
+    missing = shortfall(facts.run.limits, facts.run.used, {**worst, "turns": 1})
     return Standing("decide") if missing is None else finish("budget_exceeded", missing)
+
+
+def worst_of(usage: Usage, calls: int) -> dict[str, int]:
+    """The most that so many proposals can cost. Each driver that died over this turn may have paid for one."""
+    return {measure: amount * calls for measure, amount in usage.model_dump().items()}
 
 
 def _stuck(facts: Facts) -> Standing:
@@ -103,13 +114,17 @@ def _after_refusal(facts: Facts, agent: Agent) -> Standing:
 def _of_word(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
     """A turn without operations: its word still has to be validated, unless acceptance already confirms it."""
     assert facts.turn is not None
-    kind, claim = facts.turn.proposal.get("kind"), facts.turn.proposal.get("claim")
-    if kind == "continue":
+    proposal = read_proposal(facts.turn.proposal)
+    if isinstance(proposal, Refusal):
+        return Standing("validate")
+    if proposal.kind == "actions":
+        return _with_room(facts, "validate", {"tool_calls": len(proposal.actions)})
+    if proposal.actions:
+        return Standing("validate")
+    if proposal.kind == "continue":
         return next_turn(facts, agent)
-    if kind == "final":
-        end = confirmed(claim, expectation())
-        return Standing("validate") if end is None else end
-    return Standing("validate")
+    end = confirmed(proposal.claim, expectation())
+    return Standing("validate") if end is None else end
 
 
 def confirmed(claim: object, expected: Expectation) -> Standing | None:
@@ -127,7 +142,8 @@ def confirmed(claim: object, expected: Expectation) -> Standing | None:
 def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
     operations = facts.operations
     if any(each.status == "awaiting_approval" for each in operations):
-        return _with_room(facts, "approve", {})
+        room = _with_room(facts, "approve", {})
+        return room if room.step == "finish" else Standing("approve", "waiting", "approval")
     refused = _of_refused(operations, agent)
     if refused is not None:
         return refused
@@ -136,11 +152,21 @@ def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expecta
     if any(each.status == "unknown" for each in operations):
         return Standing("wait", "waiting", "reconciliation")
     if any(each.status in {"planned", "approved"} for each in operations):
-        return _with_room(facts, "execute_tool", {"tool_calls": 1})
+        return _of_ready(facts)
     failed = [each for each in operations if each.status == "failed"]
     if failed:
         return _of_failed(failed, facts, agent)
     return _of_done(facts, agent, expectation)
+
+
+def _of_ready(facts: Facts) -> Standing:
+    """Operations that may happen now: reads together, effects one by one; each only if the budget has room for it."""
+    reads = sum(each.effect == "read" and each.status == "planned" for each in facts.operations)
+    room = _with_room(facts, "execute_tool", {"tool_calls": max(reads, 1)})
+    ready = [each for each in facts.operations if each.effect == "write" and each.status in {"planned", "approved"}]
+    if room.step == "execute_tool" and not reads and ready and ready[0].operation_id in facts.held_elsewhere:
+        return Standing("wait", "waiting", "external")
+    return room
 
 
 def _with_room(facts: Facts, step: str, wanted: dict[str, int]) -> Standing:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nodes.agent import Agent, Agents
@@ -42,8 +43,18 @@ def belongs(state: State, thread: str) -> bool:
     return state.get("session_id") in (None, thread)
 
 
-class Step(ABC):
-    """Base of all nodes. A guard that was refused means "read again": the run goes back to `admit`."""
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a node works with: its lease, the facts of the run, where they say it stands, and the token to look at."""
+
+    lease: Lease
+    facts: Facts
+    where: Standing
+    token: CancelToken
+
+
+class Node(ABC):
+    """Base of all nodes: what they are made of, and what several of them ask."""
 
     name: ClassVar[str]
 
@@ -53,20 +64,9 @@ class Step(ABC):
         self.judge = judge
         self.ledger: Ledger = driving.ledger
 
+    @abstractmethod
     def run(self, state: State, config: RunnableConfig) -> Update:
         """One step. Raises RunBusy, LeaseLost."""
-        thread = thread_of(config)
-        if not belongs(state, thread):
-            return {"step": self.name, "outcome": "reread"}
-        try:
-            lease = self._lease(state, thread)
-            with self.driving.inside(lease) as token:
-                update = self.act(state, lease, token)
-        except (GuardRefused, RunAlreadyTerminal):
-            return {"step": self.name, "outcome": "reread", "run_id": thread, "session_id": thread}
-        if not state.get("lease"):
-            update = {"lease": {"fence": lease.fence, "nonce": lease.nonce}, **update}
-        return {"step": self.name, **update}
 
     def _lease(self, state: State, run_id: str) -> Lease:
         """This invocation's lease, claimed now if there is none. Whether it still holds, each guard decides."""
@@ -74,12 +74,6 @@ class Step(ABC):
         if held:
             return Lease(run_id, int(held["fence"]), str(held["nonce"]))
         return self.driving.claim(run_id)
-
-    @abstractmethod
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        """The node's own work; answers `outcome` and what the display mirror should show."""
-
-    # --- what several nodes ask ---------------------------------------------------------------------------
 
     def agent_of(self, facts: Facts) -> Agent | None:
         return self.agents.running(facts.run.agent_id, facts.run.agent_version, self.ledger.definition)
@@ -95,3 +89,38 @@ class Step(ABC):
         with self.ledger.database.read() as connection:
             effects = effects_of(list(effect_rows(connection, self.ledger.tenant, run_id)))
         return {"status": run.status, "reason": run.reason, "effect": effect_of(effects)}
+
+
+class Step(Node):
+    """A node of a run that is known. It works only where the journal says that its work is next: a route through the
+    graph proves nothing. A guard that was refused means "read again", and so the run goes back to `admit`.
+    """
+
+    stands_at: ClassVar[frozenset[str]]  # where a run has to stand for this node to do anything
+
+    def run(self, state: State, config: RunnableConfig) -> Update:
+        thread = thread_of(config)
+        again = {"step": self.name, "outcome": "reread"}
+        if not belongs(state, thread):
+            return again
+        try:
+            lease = self._lease(state, thread)
+            facts = self.ledger.facts(thread)
+            where = self.where(facts)
+            if not self.fits(where):
+                return again
+            with self.driving.inside(lease) as token:
+                update = self.act(Moment(lease, facts, where, token))
+        except (GuardRefused, RunAlreadyTerminal):
+            return {**again, "run_id": thread, "session_id": thread}
+        if not state.get("lease"):
+            update = {"lease": {"fence": lease.fence, "nonce": lease.nonce}, **update}
+        return {"step": self.name, **update}
+
+    def fits(self, where: Standing) -> bool:
+        """Is this node's work what the journal says is next?"""
+        return where.step in self.stands_at
+
+    @abstractmethod
+    def act(self, at: Moment) -> Update:
+        """The node's own work; answers `outcome` and what the display mirror should show."""

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from nodes.planning import Refusal
-from nodes.step import State, Step, Update
+from nodes.step import Moment, Step, Update
 from state.run import Lease
 from store import turns
 from store.ledger import Facts
-from tools.contract import CancelToken
 
 
 class Validate(Step):
     """Registry, strict schema, reserved names, preconditions, acceptance worked out from the sources, duplicates."""
 
     name = "validate"
+    stands_at = frozenset({"validate"})
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state, token
-        facts = self.ledger.facts(lease.run_id)
-        if facts.turn is None or facts.turn.refusal is not None or facts.operations:
-            return {"outcome": "reread"}
-        judged = self.judge.judge(facts)
+    def act(self, at: Moment) -> Update:
+        judged = self.judge.judge(at.facts)
         if isinstance(judged, Refusal):
-            return self._refuse(lease, facts, judged)
+            return self._refuse(at.lease, at.facts, judged)
         return {"outcome": self.judge.way_on(judged)}
 
     def _refuse(self, lease: Lease, facts: Facts, refusal: Refusal) -> Update:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from nodes.step import State, Step, Update
+from nodes.step import Moment, Step, Update
 from state.acceptance import Expectation
 from state.digest import Json
 from state.errors import ToolError
 from state.operation import Operation
-from state.run import Lease
 from store import operations
-from tools.contract import CancelToken, WriteTool, foreign
+from tools.contract import WriteTool, foreign
 
 READ_BACKS = 3
 
@@ -24,10 +23,10 @@ class Verify(Step):
     """Records `verified` for every committed write of the turn."""
 
     name = "verify"
+    stands_at = frozenset({"verify"})
 
-    def act(self, state: State, lease: Lease, token: CancelToken) -> Update:
-        del state, token
-        facts = self.ledger.facts(lease.run_id)
+    def act(self, at: Moment) -> Update:
+        lease, facts = at.lease, at.facts
         tools = self.agents.tools(facts.run.agent_id)
         expected = self.judge.expectation(facts.run)
         open_ = [

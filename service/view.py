@@ -23,7 +23,7 @@ def run_view(ledger: Ledger, run_id: str, driver_alive: bool) -> Json:
     task = ledger.task_input(run)
     with ledger.database.read() as connection:
         found = operations.of_run(connection, ledger.tenant, run_id)
-        asked = approvals.open_among(approvals.of_run(connection, ledger.tenant, run_id))
+        asked = [each for each in approvals.of_run(connection, ledger.tenant, run_id) if each.status == "pending"]
         effects = effects_of(list(effect_rows(connection, ledger.tenant, run_id)))
     open_questions = [] if run.ended else asked
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 
 from sqlalchemy import and_, select, update
 
@@ -119,10 +118,6 @@ def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
     rows = connection.all(_DECISIONS, {"tenant": tenant, "approval": approval_id})
     return [Decision(row["approver"], row["answer"], row["comment"], row["digest_seen"], row["at"]) for row in rows]
-
-
-def open_among(found: Iterable[Approval]) -> list[Approval]:
-    return [approval for approval in found if approval.status == "pending"]
 
 
 def approval_of(row: Row) -> Approval:

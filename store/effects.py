@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, null, select, update
+from sqlalchemy import and_, func, null, select, update
 
 from state.errors import OperationMismatch
 from state.operation import Operation
@@ -43,16 +43,9 @@ _SETTLE_EFFECT = Statement(
     )
     .values(status=param("new_status"), object_id=param("new_object_id"), settled_at=param("now"))
 )
-_TRIES = Statement(
-    select(tries)
-    .where(tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation"))
-    .order_by(tries.c.number)
-)
-_TRIES_MADE = Statement(
-    select(func.count().label("made")).where(
-        tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation")
-    )
-)
+_OF_OPERATION = and_(tries.c.tenant_id == param("tenant"), tries.c.operation_id == param("operation"))
+_TRIES_MADE = Statement(select(func.count().label("made")).where(_OF_OPERATION))
+_CALLS_MADE = Statement(select(func.count().label("made")).where(_OF_OPERATION, tries.c.kind == "call"))
 _END_TRY = Statement(
     update(tries)
     .where(
@@ -151,9 +144,14 @@ def end_try(
 
 def tries_made(connection: Connection, tenant: str, operation_id: str) -> int:
     """How many tries there are, which is the number of the last one."""
-    row = connection.one(_TRIES_MADE, {"tenant": tenant, "operation": operation_id})
+    return _count(connection, _TRIES_MADE, tenant, operation_id)
+
+
+def calls_made(connection: Connection, tenant: str, operation_id: str) -> int:
+    """How often the tool was called, lookups not counted."""
+    return _count(connection, _CALLS_MADE, tenant, operation_id)
+
+
+def _count(connection: Connection, statement: Statement, tenant: str, operation_id: str) -> int:
+    row = connection.one(statement, {"tenant": tenant, "operation": operation_id})
     return row["made"] if row else 0
-
-
-def tries_of(connection: Connection, tenant: str, operation_id: str) -> list[Row]:
-    return connection.all(_TRIES, {"tenant": tenant, "operation": operation_id})

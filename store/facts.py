@@ -17,7 +17,7 @@ from store.approvals import approval_of
 from store.database import Connection, Row, Statement, param
 from store.operations import operation_of
 from store.runs import run_of
-from store.tables import approvals, operations, runs, turns
+from store.tables import approvals, effects, operations, runs, turns
 from store.turns import TurnRecord, turn_of
 
 _RUN_AND_TURN = Statement(
@@ -33,13 +33,26 @@ _RUN_AND_TURN = Statement(
     .where(runs.c.tenant_id == param("tenant"), runs.c.run_id == param("run"))
 )
 _OPERATIONS = Statement(
-    select(operations, *[column.label(f"asked_{column.name}") for column in approvals.columns])
+    select(
+        operations,
+        *[column.label(f"asked_{column.name}") for column in approvals.columns],
+        effects.c.operation_id.label("owner_operation_id"),
+        effects.c.status.label("owner_status"),
+    )
     .outerjoin_from(
         operations,
         approvals,
         and_(
             approvals.c.tenant_id == operations.c.tenant_id,
             approvals.c.operation_id == operations.c.operation_id,
+        ),
+    )
+    .outerjoin(
+        effects,
+        and_(
+            effects.c.tenant_id == operations.c.tenant_id,
+            effects.c.operation_key == operations.c.operation_key,
+            effects.c.digest == operations.c.digest,
         ),
     )
     .where(
@@ -53,12 +66,21 @@ _OPERATIONS = Statement(
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`operations` are in order, each in its latest generation; `approvals` are of all of them, by operation id."""
+    """`operations` are in order, each in its latest generation; `approvals` are of all of them, by operation id.
+
+    `held_elsewhere` names the operations whose effect is under way in another run: its outcome will be theirs.
+    """
 
     run: Run
     turn: TurnRecord | None
     operations: list[Operation]
     approvals: dict[str, Approval]
+    held_elsewhere: frozenset[str] = frozenset()
+
+    @property
+    def questions(self) -> list[Approval]:
+        """The approvals that nobody has answered yet."""
+        return [each for each in self.approvals.values() if each.status == "pending"]
 
 
 def facts_of(connection: Connection, tenant: str, run_id: str) -> Facts:
@@ -79,7 +101,12 @@ def facts_of(connection: Connection, tenant: str, run_id: str) -> Facts:
             for each in rows
             if each["asked_approval_id"] is not None
         },
+        frozenset(each["operation_id"] for each in rows if _elsewhere(each)),
     )
+
+
+def _elsewhere(row: Row) -> bool:
+    return row["owner_status"] in {"dispatched", "unknown"} and row["owner_operation_id"] != row["operation_id"]
 
 
 def _part(row: Row, prefix: str) -> Row:

@@ -26,7 +26,7 @@ from state.agent import AgentDefinition
 from state.clock import Clock
 from state.digest import Json
 from state.run import Lease, Run
-from store import audit, guard, operations, runs
+from store import audit, effects, guard, operations, runs
 from store.database import Connection, Database
 from store.facts import Facts, facts_of
 from store.operations import Source
@@ -148,7 +148,6 @@ class Ledger:
             tx.event("attempt.ended", {"attempt": lease.fence, "how": "released"})
             if tx.run["status"] == "running":
                 tx.move("queued")
-                tx.event("run.queued")
             else:
                 tx.let_go()
 
@@ -172,6 +171,12 @@ class Ledger:
     def facts_in(self, connection: Connection, run_id: str) -> Facts:
         """As `facts`, inside a transaction that is open."""
         return facts_of(connection, self.tenant, run_id)
+
+    def claimed_at(self, operation_key: str) -> int | None:
+        """When the effect under this key was last claimed, in milliseconds since 1970 UTC; None if it never was."""
+        with self.database.read() as connection:
+            owner = effects.effect(connection, self.tenant, operation_key)
+        return None if owner is None else owner["claimed_at"]
 
     def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
         """What the reads of a run gave, from a turn on, in order."""

@@ -78,6 +78,8 @@ class RunTransaction:
             self.let_go()
         if status == "waiting":
             self.event(f"run.waiting_{reason}", payload)
+        elif status in {"queued", "paused"}:
+            self.event(f"run.{status}", payload)
         elif status in TERMINAL:
             self.event(end_event(status), {"reason": reason, **(payload or {})})
 

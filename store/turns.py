@@ -42,7 +42,6 @@ class TurnRecord:
     proposal: Json
     refusal: str | None
     denied: bool
-    usage: Json
 
 
 def record_turn(tx: RunTransaction, source: str, proposal: Json, duration_ms: int, usage: Json) -> bool:
@@ -91,5 +90,4 @@ def turn_of(row: Row) -> TurnRecord:
         proposal=decode(row["proposal"]),
         refusal=row["refusal"],
         denied=bool(row["denied"]),
-        usage=decode(row["usage"]),
     )

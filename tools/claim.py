@@ -19,7 +19,8 @@ from tools.contract import WriteTool
 from tools.policy import Policy
 from tools.settle import moved, named, settled
 
-MAX_TRIES = 3
+MAX_CALLS = 3
+IN_DOUBT = frozenset({"dispatched", "unknown"})
 
 
 class Claim:
@@ -46,19 +47,19 @@ class Claim:
             tx.add(used_tool_calls=1, inflight=0 if operation.status == "dispatched" else 1)
             operations.move(tx, operation, "dispatched")
             number = effects.start_try(tx, operation.operation_id, "call", lease.fence)
-            effects.end_try(tx, operation.operation_id, number - 1, "lost", None, "its driver died")
+            effects.end_try(tx, operation.operation_id, number - 1, "lost", None, "nobody heard of it again")
             tx.event("tool.call.started", {**named(operation), "try": number})
         return "dispatched"
 
     def _spent(self, tx: RunTransaction, operation: Operation) -> str | None:
-        """No try is left, in the run's budget or for this operation. A claim that was made before is given back."""
+        """No call is left, in the run's budget or for this operation. A claim that was made before is given back."""
         missing = shortfall(*budget_of(tx.run), {"tool_calls": 1})
-        made = effects.tries_made(tx.connection, tx.tenant, operation.operation_id)
-        if missing is None and made < MAX_TRIES:
+        made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
+        if missing is None and made < MAX_CALLS:
             return None
-        if operation.status in {"approved", "planned"}:
+        if operation.status not in IN_DOUBT:
             return "no_budget"
-        detail = f"not done after {made} tries"
+        detail = f"not done after {made} calls"
         settled(tx, operation, "failed", error_class="transient", detail=detail)
         return "failed"
 
@@ -98,7 +99,7 @@ class Claim:
         return None
 
     def _deny(self, tx: RunTransaction, operation: Operation, rule: str) -> str:
-        if operation.status == "dispatched":  # looked up and not done: the claim is given back first
+        if operation.status in IN_DOUBT:  # looked up and not done: the claim is given back
             settled(tx, operation, "failed", error_class="not_permitted", detail=rule)
         else:
             operations.move(tx, operation, "denied", error_class="permission_revoked", detail=rule)
@@ -106,7 +107,7 @@ class Claim:
         return "denied"
 
     def _resource_changed(self, tx: RunTransaction, operation: Operation) -> str:
-        if operation.status == "dispatched":
+        if operation.status in IN_DOUBT:
             settled(tx, operation, "failed", error_class="resource_changed", detail="resource changed")
         else:
             approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)

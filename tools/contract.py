@@ -107,13 +107,15 @@ class WriteTool(Tool):
     """Has an effect. Whatever it declares here is what Remit can promise for it.
 
     `dedups_by_key` says that the target itself makes at most one object per key, for ever; `lookup_is_authoritative`
-    that "not found" from `lookup` means "has not happened".
+    that "not found" from `lookup` means "has not happened", once no call can be under way any more, which is
+    `longest_call_s` seconds after the claim.
     """
 
     effect = "write"
     needs_approval: ClassVar[bool] = True
     dedups_by_key: ClassVar[bool] = False
     lookup_is_authoritative: ClassVar[bool] = False
+    longest_call_s: ClassVar[float] = 60.0
 
     def operation_key(self, arguments: Json) -> str | None:
         """The business effect that the arguments name, or None for a key from run, turn and index."""

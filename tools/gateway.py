@@ -20,7 +20,7 @@ from state.operation import Operation
 from state.run import Lease
 from store import effects
 from store.ledger import Ledger
-from tools.claim import Claim
+from tools.claim import IN_DOUBT, Claim
 from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool, foreign
 from tools.policy import Policy
 from tools.settle import moved, named, settled
@@ -55,7 +55,7 @@ class Gateway:
     def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Bring an operation as far as it can get now. Raises LeaseLost, GuardRefused."""
         call = self._call(operation, task, token)
-        if operation.status == "dispatched":
+        if operation.status in IN_DOUBT:
             found = self._look_up(lease, operation, tool, call)
             if found != "not_found":
                 return found
@@ -125,25 +125,34 @@ class Gateway:
 
     def _look_up(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
         """committed, failed (other arguments under the key), unknown, or not_found where that is proof."""
-        problem = ""
-        for _ in range(LOOKUPS):
+        problem, asked = "", 0
+        while asked < LOOKUPS:
+            asked += 1
             try:
                 receipt = foreign(lambda: tool.lookup(call), "transient")
             except ToolError as error:
                 if error.error_class == "key_conflict":
-                    self._settle(lease, operation, "failed", error_class="key_conflict", detail=str(error))
+                    known = {"error_class": error.error_class, "detail": str(error), "lookups": asked}
+                    self._settle(lease, operation, "failed", **known)
                     return "failed"
                 problem = str(error)
                 continue
-            if receipt is not None:
-                self._settle(lease, operation, "committed", object_id=receipt.object_id, looked_up=True)
+            if isinstance(receipt, Receipt):
+                self._settle(lease, operation, "committed", object_id=receipt.object_id, lookups=asked)
                 return "committed"
-            if tool.dedups_by_key or tool.lookup_is_authoritative:
+            if self._is_proof(operation, tool):
                 return "not_found"
-            problem = "not found, which this target does not vouch for"
-        if operation.status != "unknown":
-            self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=problem)
+            problem = "not found, which proves nothing yet"
+            break
+        self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=problem, lookups=asked)
         return "unknown"
+
+    def _is_proof(self, operation: Operation, tool: WriteTool) -> bool:
+        """Does "not found" mean that it may be done (again)? Not while an earlier call may still be on its way."""
+        if tool.dedups_by_key or not tool.lookup_is_authoritative:
+            return tool.dedups_by_key
+        claimed_at = self._ledger.claimed_at(operation.operation_key)
+        return claimed_at is not None and self._ledger.clock.now() > claimed_at + tool.longest_call_s * 1000
 
     # --- settle ---------------------------------------------------------------------------------------------
 

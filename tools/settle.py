@@ -20,19 +20,23 @@ def settled(
     error_class: str | None = None,
     detail: str | None = None,
     object_id: str | None = None,
-    looked_up: bool = False,
+    lookups: int = 0,
 ) -> None:
-    """Raises OperationMismatch unless this operation holds the claim of its key."""
-    operations.move(tx, operation, status, error_class=error_class, detail=detail, object_id=object_id)
+    """Raises OperationMismatch unless this operation holds the claim of its key. `lookups` are a try of their own."""
+    if operation.status != status:  # what was unknown may stay so
+        operations.move(tx, operation, status, error_class=error_class, detail=detail, object_id=object_id)
     effects.settle_effect(tx, operation, status, object_id)
+    if lookups:
+        effects.start_try(tx, operation.operation_id, "lookup", tx.run["fence"])
     number = effects.tries_made(tx.connection, tx.tenant, operation.operation_id)
     effects.end_try(tx, operation.operation_id, number, status, error_class, detail)
     if operation.status == "dispatched":
         tx.add(inflight=-1)
     tx.add(repairs=1 if status == "failed" else 0)
-    known = {"object_id": object_id, "error_class": error_class, "detail": detail}
+    known = {"object_id": object_id, "error_class": error_class, "detail": detail, "lookups": lookups or None}
     said = {name: value for name, value in known.items() if value is not None}
-    tx.event("tool.reconciled" if looked_up else _EVENTS[status], {**named(operation), **said, "outcome": status})
+    kind = "tool.reconciled" if lookups and status == "committed" else _EVENTS[status]
+    tx.event(kind, {**named(operation), **said, "outcome": status})
 
 
 def cancel_later_writes(tx: RunTransaction, later: list[Operation]) -> None:

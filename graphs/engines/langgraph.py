@@ -27,19 +27,20 @@ class LangGraphEngine:
         self._durability: Durability = durability
         self._context: AbstractContextManager[BaseCheckpointSaver[Any]] | None = None
         self._saver: BaseCheckpointSaver[Any] | None = None
-        self._graphs: dict[str, GovernedGraph] = {}
+        self._graphs: dict[str | None, GovernedGraph] = {}
 
     def drive(self, run_id: str) -> None:
         """The resume rule: a new, empty input. Raises RunBusy, RunNotFound, LeaseLost."""
         run = self._parts.ledger.run(run_id)
-        graph: Any = self.graph(run.agent_id)
+        known = self._parts.agents.find(run.agent_id) is not None
+        graph: Any = self.graph(run.agent_id if known else None)
         again = not run.ended
         while again:
             graph.invoke({}, {"configurable": {"thread_id": run_id}}, durability=self._durability)
             again = self._parts.ledger.run(run_id).status == "queued"
 
-    def graph(self, agent_id: str) -> GovernedGraph:
-        """The graph that drives runs of this agent."""
+    def graph(self, agent_id: str | None) -> GovernedGraph:
+        """The graph that drives runs of this agent; None for runs of agents that this program does not have."""
         if agent_id not in self._graphs:
             if self._saver is None:
                 self._context = self._open()

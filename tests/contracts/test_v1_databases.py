@@ -18,7 +18,7 @@ from graphs.engines.langgraph import LangGraphEngine
 from graphs.engines.loop import LoopEngine
 from graphs.wiring import Outside, Parts, Settings, open_parts
 from state.actor import Actor
-from store import approvals, events
+from store import events
 from store.upgrade import upgrade
 from tests.fixtures.v1_runs import FOLDER, MADE_AT, NOTICES, USER
 from tests.support.clock import ManualClock
@@ -49,7 +49,7 @@ def drive(parts: Parts, engine: str, run_id: str) -> None:
 
 
 def approve(parts: Parts, run_id: str) -> None:
-    (asked,) = approvals.open_among(parts.ledger.facts(run_id).approvals.values())
+    (asked,) = parts.ledger.facts(run_id).questions
     answer = {"approval_id": asked.approval_id, "digest": asked.digest, "type": "approve"}
     assert parts.answers.record(ADA, run_id, {"decisions": [answer]}).refused == []
 

@@ -203,7 +203,7 @@ class RunOnServer:
     def question(self) -> Approval:
         """The one open question."""
         with self.server.ledger() as ledger:
-            (only,) = approvals.open_among(ledger.facts(self.run_id).approvals.values())
+            (only,) = ledger.facts(self.run_id).questions
             return only
 
     @property

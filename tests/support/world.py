@@ -16,7 +16,7 @@ from typing import Any
 from graphs import catalog_check, ticket
 from graphs.engines.engine import Engine
 from graphs.engines.loop import LoopEngine
-from graphs.wiring import Outside, Parts, Settings, open_parts
+from graphs.wiring import Outside, Parts, Settings, open_parts, shipped_tools
 from nodes.agent import Agent
 from nodes.deciders.decider import Decider
 from nodes.deciders.scripted import Scripted
@@ -33,6 +33,7 @@ from store.operations import Source
 from store.transaction import effect_rows
 from tests.support.clock import ManualClock
 from tests.support.faults import Crash, does_afterwards
+from tests.support.target import Box, send_letter
 from tools.agent_rules import AgentRules
 
 USER = "ada"
@@ -110,6 +111,13 @@ class World:
     def reader(self, business: type[Any]) -> None:
         """Another reader reads effects back."""
         self.outside = replace(self.outside, reader=business)
+
+    def sends_letters(self, box: Box, *proposals: Any, **contract: Any) -> None:
+        """The agent `noter` sends letters to a box outside instead, under this contract; see `target`."""
+        tool = send_letter(box, **contract)
+        self.outside = replace(self.outside, tools=lambda *stores: [*shipped_tools(*stores), tool])
+        self.agent_has(tools=(*NOTE_AGENT.tools, tool.id))
+        self.decider_says(*proposals, final())
 
     def dies(self, **databases: Any) -> None:
         """`ledger=` or `business=` a database that dies; see `faults`."""
@@ -337,7 +345,7 @@ class RunInWorld:
 
     @property
     def questions(self) -> list[Approval]:
-        return [each for each in self.facts.approvals.values() if each.status == "pending"]
+        return self.facts.questions
 
     @property
     def question(self) -> Approval:

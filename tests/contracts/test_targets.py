@@ -1,0 +1,157 @@
+"""What can be promised for a target follows from its contract, and nothing is ever called twice blindly."""
+
+from __future__ import annotations
+
+import pytest
+
+from state.errors import ToolError
+from tests.support.target import Box, breaks, is_lost, letters, refuses
+from tests.support.world import World
+from tools.contract import Receipt
+
+
+def test_a_target_with_neither_key_nor_lookup_is_called_once_and_a_person_is_waited_for(world: World) -> None:  # X8
+    box = Box(answers=[breaks], forgets=True)
+    world.sends_letters(box, letters("ada"))
+    run = world.noter().approve()
+    assert (run.status, run.effect, box.letters) == ("waiting/reconciliation", "unknown", ["ada"])
+
+    for _ in range(3):
+        run.goes_on()
+
+    assert (run.status, box.letters, len(box.calls)) == ("waiting/reconciliation", ["ada"], 1)
+
+
+def test_a_not_found_that_the_target_does_not_vouch_for_never_leads_to_a_second_call(world: World) -> None:
+    box = Box(before=[is_lost])
+    world.sends_letters(box, letters("ada"))
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect, box.letters, len(box.calls)) == ("waiting/reconciliation", "unknown", [], 1)
+
+
+def test_a_not_found_that_the_target_vouches_for_leads_to_another_try(world: World) -> None:
+    box = Box(before=[is_lost])
+    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
+
+    run = world.noter().approve()
+
+    assert (run.status, box.letters, len(box.calls)) == ("succeeded/completed", ["ada"], 2)
+
+
+def test_a_target_that_loses_every_call_is_given_up_after_a_few(world: World) -> None:
+    box = Box(before=[is_lost] * 50)
+    world.agent_has(max_repairs=0)
+    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect, len(box.calls)) == ("failed/tool_failed", "none", 3)
+
+
+def test_a_lookup_that_answers_at_the_third_time_of_asking_is_enough(world: World) -> None:
+    box = Box(answers=[breaks], lookup_fails=2)
+    world.sends_letters(box, letters("ada"))
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect, len(box.calls)) == ("succeeded/completed", "committed", 1)
+
+
+def test_a_refusal_is_told_to_the_decider(world: World) -> None:
+    box = Box(before=[refuses])
+    world.sends_letters(box, letters("ada"), letters("bob"))
+
+    run = world.noter().approve().approve()
+
+    assert (run.status, box.letters, run.writes) == ("succeeded/completed", ["bob"], ["failed", "committed"])
+
+
+@pytest.mark.parametrize("receipt", [Receipt("", "x"), Receipt("letter-1", "another digest")])
+def test_success_needs_a_receipt_for_exactly_this(world: World, receipt: Receipt) -> None:
+    box = Box(answers=[lambda _: receipt], forgets=True)
+    world.sends_letters(box, letters("ada"))
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect) == ("waiting/reconciliation", "unknown")
+
+
+@pytest.mark.parametrize("answer", [None, "letter-1", {"object_id": "letter-1"}, 7])
+def test_a_tool_that_answers_with_something_else_than_a_receipt_has_an_unknown_outcome(
+    world: World, answer: object
+) -> None:
+    box = Box(answers=[lambda _: answer], forgets=True)
+    world.sends_letters(box, letters("ada"))
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect, len(box.calls)) == ("waiting/reconciliation", "unknown", 1)
+
+
+def test_after_an_effect_that_failed_the_later_ones_of_the_turn_are_not_made(world: World) -> None:  # M4
+    box = Box(before=[lambda: None, refuses])
+    world.sends_letters(box, letters("ada", "bob", "cyd"))
+
+    run = world.noter().approve()
+
+    assert (box.letters, run.writes) == (["ada"], ["committed", "failed", "cancelled"])
+    assert (run.status, run.effect) == ("succeeded/completed", "committed")
+
+
+def test_an_effect_that_needs_no_approval_is_made_without_one_and_still_claimed(world: World) -> None:
+    box = Box()
+    world.sends_letters(box, letters("ada"), needs_approval=False)
+
+    run = world.noter()
+
+    assert (run.status, box.letters, run.timeline.count("approval.requested")) == ("succeeded/completed", ["ada"], 0)
+
+
+def test_what_no_grant_allows_is_not_even_asked(world: World) -> None:
+    box = Box()
+    world.sends_letters(box, letters("ada"), granted=False)
+
+    run = world.noter()
+
+    assert (run.status, box.calls, run.writes, run.questions) == ("denied/policy", [], ["denied"], [])
+
+
+def test_a_denied_action_may_be_told_instead(world: World) -> None:
+    world.agent_has(on_denial="tell")
+    world.sends_letters(Box(), letters("ada"), granted=False)
+
+    run = world.noter()
+
+    assert (run.status, run.effect, run.writes) == ("succeeded/completed", "none", ["denied"])
+
+
+def test_a_run_cancelled_while_its_call_is_lost_ends_with_what_the_lookup_found(world: World) -> None:
+    box = Box(before=[is_lost])
+    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
+    run = world.noter()
+    box.before.insert(0, lambda: run.cancel() and is_lost())
+
+    run.approve()
+
+    assert (run.status, run.effect, box.letters, len(box.calls)) == ("cancelled/user", "none", [], 1)
+
+
+def test_an_effect_in_flight_in_another_run_is_waited_for_and_then_adopted(loop_world: World) -> None:
+    box = Box(answers=[breaks], forgets=True)
+    loop_world.sends_letters(box, letters("ada"))
+    first, second = loop_world.noter().approve(), loop_world.noter()
+    second.approve()
+    assert (second.status, len(box.calls)) == ("waiting/external", 1)
+
+    box.forgets = False
+    first.goes_on()
+    second.goes_on()
+
+    assert (first.status, second.status) == ("succeeded/completed", "succeeded/completed")
+    assert (box.letters, second.operations[-1].object_id) == (["ada"], "letter-1")
+
+
+def test_a_tool_error_needs_a_class_that_says_what_may_follow() -> None:
+    assert ToolError("unknown_outcome", "x").error_class == "unknown_outcome"
