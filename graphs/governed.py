@@ -26,6 +26,7 @@ from graphs.run_graph import build_graph
 from graphs.wiring import Parts
 from nodes.driver import Driving
 from nodes.step import thread_of
+from state.actor import Actor, acting_as
 from state.run import Lease
 
 MAX_STEPS = 100_000  # the turns budget ends a run; this only has to be out of its way
@@ -44,14 +45,20 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         self.door: Door = door
 
     def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Any]:
-        """As LangGraph's. Raises RunNotFound and RunAlreadyTerminal for an answer to no open run."""
-        entry = self._entry(input, config or {}, lambda: self.get_state(config).interrupts)
+        """As LangGraph's. Raises RunNotFound and RunAlreadyTerminal for an answer to no open run.
+
+        Who acts is settled by this call, not by whoever takes the chunks later.
+        """
+        return self._stream(self.parts.identity.actor(), input, config, options)
+
+    def _stream(self, actor: Actor, input: Any, config: Any, options: dict[str, Any]) -> Iterator[Any]:
+        entry = self._entry(actor, input, config or {}, lambda: self.get_state(config).interrupts)
         chunks = cast(Generator[Any], cast(Any, super()).stream(entry, _bounded(config), **options))
         held: list[Lease] = []
         try:
             with closing(chunks):
                 while True:
-                    with self.driving.noting(held):
+                    with acting_as(actor), self.driving.noting(held):
                         chunk = next(chunks, _NO_MORE)
                     if chunk is _NO_MORE:
                         return
@@ -59,21 +66,24 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         finally:
             self.driving.release(held)
 
-    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+    def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
         """As `stream`; the ledger is only asked in threads.
 
         A server may take each chunk in a task, and so a context, of its own: what is claimed is noted chunk by chunk.
         """
+        return self._astream(self.parts.identity.actor(), input, config, options)
+
+    async def _astream(self, actor: Actor, input: Any, config: Any, options: dict[str, Any]) -> AsyncIterator[Any]:
         shown: Sequence[Any] = ()
         if self.door == "here" and _is_answer(input):
             shown = (await self.aget_state(config)).interrupts
-        entry = await asyncio.to_thread(self._entry, input, config or {}, lambda: shown)
+        entry = await asyncio.to_thread(self._entry, actor, input, config or {}, lambda: shown)
         chunks = cast(AsyncGenerator[Any], cast(Any, super()).astream(entry, _bounded(config), **options))
         held: list[Lease] = []
         try:
             async with aclosing(chunks):
                 while True:
-                    with self.driving.noting(held):
+                    with acting_as(actor), self.driving.noting(held):
                         chunk = await anext(chunks, _NO_MORE)
                     if chunk is _NO_MORE:
                         return
@@ -81,11 +91,10 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         finally:
             await asyncio.to_thread(self.driving.release, held)
 
-    def _entry(self, given: Any, config: Any, shown: Any) -> Any:
+    def _entry(self, actor: Actor, given: Any, config: Any, shown: Any) -> Any:
         if not _is_answer(given):
             return given
         if self.door == "here":
-            actor = self.parts.identity.actor()
             self.parts.answers.record(actor, thread_of(config), given.resume, shown)
         return {}
 

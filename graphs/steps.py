@@ -21,7 +21,7 @@ def steps(
 ) -> dict[str, Node]:
     """Nodes by name. `agent_id` is the agent whose runs may be opened here; None only goes on with known runs."""
     agents, judge = parts.agents, parts.judge
-    gateway = Gateway(parts.ledger, parts.policy)
+    gateway = Gateway(parts.ledger, parts.policy, driving.driver.is_dead)
     nodes: list[Node] = [
         Admit(driving, agents, judge, parts.accept, parts.identity, agent_id),
         Decide(driving, agents, judge),

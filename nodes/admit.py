@@ -16,7 +16,7 @@ from nodes.identity import Identity
 from nodes.judge import Judge
 from nodes.standing import Standing
 from nodes.step import Node, State, Update, belongs, thread_of
-from state.errors import AgentNotFound, InputInvalid, NotAllowed, RunAlreadyTerminal, RunNotFound
+from state.errors import AgentNotFound, InputInvalid, LeaseLost, NotAllowed, RunAlreadyTerminal, RunNotFound
 from state.operation import Operation
 from state.run import STATE_VERSION, Lease
 
@@ -56,6 +56,9 @@ class Admit(Node):
             return self._open(thread, state)
         if known.ended:
             return self._ended(thread)
+        held = state.get("lease")
+        if held and (held.get("fence"), held.get("nonce")) != (known.fence, known.nonce):
+            raise LeaseLost(f"Another driver took over run {thread}; this one must not write.")
         try:
             lease = self._lease(state, thread)
         except RunAlreadyTerminal:
@@ -116,8 +119,8 @@ class Admit(Node):
             "run_id": lease.run_id,
             "turn": turn,
             "operation_ids": [each.operation_id for each in operations],
-            "status": "running",
-            "reason": None,
+            "status": (where.status if where.step in {"approve", "wait"} else None) or "running",
+            "reason": where.reason if where.step in {"approve", "wait"} else None,
             "effect": "none",
             "summary": "",
             "lease": {"fence": lease.fence, "nonce": lease.nonce},

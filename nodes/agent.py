@@ -66,8 +66,8 @@ class Agents:
         return agent if snapshot(version_id) == agent.definition else None
 
     def tools(self, agent_id: str) -> dict[str, Tool]:
-        """The agent's tools by plain name."""
-        return self._tools[agent_id]
+        """The agent's tools by plain name; none for an agent that this program does not have."""
+        return self._tools.get(agent_id, {})
 
     def registered(self, name: str) -> bool:
         """Is there a tool of this name at all, whoever may use it?"""

@@ -65,7 +65,7 @@ class Authorize(Step):
 
     @staticmethod
     def _to_be_asked_again(operation: Operation) -> bool:
-        changed = operation.status == "failed" and operation.error_class == "resource_changed"
+        changed = operation.status == "failed" and operation.error_class in {"resource_changed", "approval_expired"}
         return changed or operation.status in {"expired", "superseded"}
 
     def _plan(self, facts: Facts, index: int, generation: int, checked: Checked, source: str) -> tuple[Planned, Json]:

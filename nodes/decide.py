@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -16,12 +17,13 @@ from nodes.standing import worst_of
 from nodes.step import Moment, Step, Update
 from state.budget import Usage
 from state.digest import Json, canonical
+from state.errors import GuardRefused, ToolError
 from state.operation import Operation, Proposal
 from state.run import Lease
 from store import operations, turns
 from store.ledger import Facts
 from store.turns import TurnRecord
-from tools.contract import CancelToken
+from tools.contract import CancelToken, foreign
 
 MAX_PROPOSAL_BYTES = 256 * 1024
 
@@ -58,17 +60,25 @@ class Decide(Step):
         took = self.ledger.clock.monotonic() - begun
         lost = worst_of(agent.decider.worst_case(), facts.run.takeovers) if agent.decider is not None else {}
         charge = {name: amount + lost.get(name, 0) for name, amount in usage.model_dump().items()}
-        return self._record(lease, facts, source, proposal, charge, took)
+        try:
+            return self._record(lease, facts, source, proposal, charge, took)
+        except GuardRefused:
+            self._charge_only(lease, charge)
+            raise
+
+    def _charge_only(self, lease: Lease, charge: dict[str, int]) -> None:
+        """A wish came first: the word is dropped, what it cost is not. After an end nothing is counted any more."""
+        with suppress(GuardRefused), self.ledger.settling(lease) as tx:
+            tx.add(**{f"used_{measure}": amount for measure, amount in charge.items()})
 
     def _ask(self, agent: Agent, decider: Decider, facts: Facts, token: CancelToken) -> tuple[str, Json, Usage]:
         """What the decider said, as JSON; an exception of its own is its answer too."""
+        view = self._view(agent, facts)
         try:
-            said = decider.propose(self._view(agent, facts), token)
-        except Exception as error:  # a decider is foreign code: whatever it raises is recorded as its failure
-            failure = {"kind": "failed", "error": f"{type(error).__name__}: {error}"[:1000]}
-            return "remit", failure, decider.worst_case()
-        recorded = _plain(said)
-        proposal = read_proposal(recorded)
+            recorded = _plain(foreign(lambda: decider.propose(view, token), "internal"))
+            proposal = read_proposal(recorded)
+        except ToolError as error:  # a decider is foreign code: whatever it raises is recorded as its failure
+            return "remit", {"kind": "failed", "error": str(error)}, decider.worst_case()
         return "decider", recorded, proposal.usage if isinstance(proposal, Proposal) else decider.worst_case()
 
     def _record(
@@ -99,8 +109,8 @@ class Decide(Step):
             instructions=agent.definition.instructions,
             tools={name: tool.schema() for name, tool in self.agents.tools(run.agent_id).items()},
             expectation=self.judge.expectation(run),
-            outcomes=seen.outcomes,
-            told=seen.told,
+            outcomes=list(seen.outcomes),
+            told=list(seen.told),
         )
 
     def _extended(self, run_id: str, turn: int) -> _Seen:
@@ -134,7 +144,10 @@ def _show(seen: _Seen, operation: Operation, result: Json | None) -> None:
 
 def _plain(said: Any) -> Json:
     """What a decider returned as a JSON object of bounded size; anything else becomes a note of what it was."""
-    value = said.model_dump(mode="json") if isinstance(said, BaseModel) else said
+    try:
+        value = said.model_dump(mode="json") if isinstance(said, BaseModel) else said
+    except Exception:  # a model of the decider's own
+        value = None
     if isinstance(value, dict):
         value = cast(Json, value)
         try:

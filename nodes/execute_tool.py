@@ -21,7 +21,7 @@ from store.operations import Planned
 from store.transaction import RunTransaction
 from tools.contract import Call, CancelToken, ReadTool, WriteTool
 from tools.gateway import Gateway, ReadOutcome, read
-from tools.settle import cancel_later_writes
+from tools.settle import cancel_later_writes, settled
 
 PARALLEL_READS = 4
 
@@ -128,7 +128,10 @@ class ExecuteTool(Step):
         for position, operation in enumerate(facts.operations):
             if operation.effect == "read" or operation.status not in {"planned", "approved", "dispatched", "unknown"}:
                 continue
-            tool = cast(WriteTool, tools[operation.tool])
+            tool = tools.get(operation.tool)
+            if not isinstance(tool, WriteTool):
+                self._cannot_ask(lease, operation)
+                return {"outcome": "unknown"}
             handle = self._gateway.look_up if ending else self._gateway.execute
             status = handle(lease, operation, tool, task, token)
             if status in {"superseded", "unknown"}:
@@ -139,6 +142,13 @@ class ExecuteTool(Step):
                 self._cancel_later(lease, facts.operations[position + 1 :])
                 return {"outcome": "reread"}
         return {"outcome": "done"}
+
+    def _cannot_ask(self, lease: Lease, operation: Operation) -> None:
+        """The tool is gone from this program: what it did cannot be looked up here."""
+        if operation.status == "dispatched":
+            with self.ledger.settling(lease) as tx:
+                detail = f"{operation.tool}@{operation.tool_version} is not in this program"
+                settled(tx, operation, "unknown", error_class="unknown_outcome", detail=detail)
 
     def _cancel_later(self, lease: Lease, later: list[Operation]) -> None:
         if any(each.status in {"planned", "approved"} for each in later):

@@ -23,7 +23,7 @@ _SAID = {
     "completed": "Done and read back: {done}.",
     "nothing_to_do": "Nothing to do. {why}",
     "evidence_missing": "It cannot be told honestly. {why}",
-    "approval_rejected": "The approver said no; nothing was done.",
+    "approval_rejected": "The approver said no.",
     "permission_revoked": "The permission was gone at the moment of the effect.",
     "policy": "The policy does not allow it.",
     "proposal_invalid": "The decider's proposals were refused.",
@@ -53,7 +53,8 @@ def result_of(
     done = [f"{each['tool']} {each['object_id']}" for each in effects["committed"]]
     operations = [each for each, _ in made]
     result: Json = {
-        "summary": _summary(status, reason, done, bool(effects["unknown"]), explanation),
+        "summary": _summary(status, reason, done, bool(effects["unknown"]), explanation)
+        + (" It was there already, under the same key." if any(_adopted(each) for each in operations) else ""),
         "complete": status == "succeeded",
         "read": [_read(each, result) for each, result in made if each.effect == "read" and result is not None],
         "decided": facts.run.turn,
@@ -83,6 +84,10 @@ def _summary(status: str, reason: str, done: list[str], unknown: bool, explanati
     if done and reason not in {"completed", "verification_failed"}:
         return said + f" Done before: {', '.join(done)}."
     return said
+
+
+def _adopted(operation: Operation) -> bool:
+    return operation.status == "committed" and operation.detail == "deduplicated"
 
 
 def _read(operation: Operation, result: Json) -> str:

@@ -111,11 +111,11 @@ def _own(given: Json) -> Answer:
     if not isinstance(approval_id, str) or not isinstance(digest, str):
         raise BadAnswer("Every decision needs `approval_id` and the `digest` that was seen.")
     kind = given.get("type")
-    if kind not in {"approve", "reject", "edit"}:
+    if not isinstance(kind, str) or kind not in {"approve", "reject", "edit"}:
         raise BadAnswer("`type` is approve, reject or edit.")
     return Answer(
         approval_id=approval_id,
-        type=kind,
+        type=cast(Any, kind),
         digest=digest,
         message=_message(given.get("message", "")),
         arguments=_edited(given.get("arguments"), kind),
@@ -127,12 +127,12 @@ def _hitl(given: Json, approval: Approval) -> Answer:
     if unknown:
         raise BadAnswer(f"A decision has no field {', '.join(sorted(unknown))}; who decides is not for it to say.")
     kind = given.get("type")
-    if kind not in {"approve", "reject", "edit"}:
+    if not isinstance(kind, str) or kind not in {"approve", "reject", "edit"}:
         raise BadAnswer("`type` is approve, reject or edit.")
     edited = _object(given.get("edited_action") or {}) if kind == "edit" else {}
     return Answer(
         approval_id=approval.approval_id,
-        type=kind,
+        type=cast(Any, kind),
         message=_message(given.get("message", "")),
         tool=None if kind != "edit" else str(edited.get("name", approval.tool)),
         arguments=_edited(edited.get("args"), kind),
@@ -143,7 +143,7 @@ def _inbox(given: list[Any], asked: list[Approval]) -> Answer:
     """An Inbox answer decides the first question shown; the others are asked again."""
     first = _object(given[0]) if len(given) == 1 else {}
     kind, args = first.get("type"), first.get("args")
-    if kind not in _INBOX or set(first) - {"type", "args"}:
+    if not isinstance(kind, str) or kind not in _INBOX or set(first) - {"type", "args"}:
         raise BadAnswer('An Inbox answer looks like [{"type": "accept", "args": null}].')
     if kind == "edit":
         edited = _object(args)

@@ -153,10 +153,20 @@ def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expecta
         return Standing("wait", "waiting", "reconciliation")
     if any(each.status in {"planned", "approved"} for each in operations):
         return _of_ready(facts)
-    failed = [each for each in operations if each.status == "failed"]
+    return _of_settled(facts, agent, expectation)
+
+
+def _of_settled(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+    """Nothing of the turn is open any more: what was committed is verified before anything else is looked at."""
+    written = [each for each in facts.operations if each.effect == "write" and each.status == "committed"]
+    if any(each.verified is False for each in written):
+        return finish("failed", "verification_failed")
+    if any(each.verified is None for each in written):
+        return Standing("verify")
+    failed = [each for each in facts.operations if each.status == "failed"]
     if failed:
         return _of_failed(failed, facts, agent)
-    return _of_done(facts, agent, expectation)
+    return _of_done(written, facts, agent, expectation)
 
 
 def _of_ready(facts: Facts) -> Standing:
@@ -198,7 +208,7 @@ def _asked_again(operation: Operation) -> bool:
 
 def _of_failed(failed: list[Operation], facts: Facts, agent: Agent) -> Standing:
     for each in failed:
-        if each.error_class == "resource_changed":
+        if each.error_class in {"resource_changed", "approval_expired"}:
             return Standing("authorize")
         if each.error_class == "not_permitted":
             return finish("denied", "permission_revoked")
@@ -209,12 +219,7 @@ def _of_failed(failed: list[Operation], facts: Facts, agent: Agent) -> Standing:
     return next_turn(facts, agent)
 
 
-def _of_done(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
-    written = [each for each in facts.operations if each.effect == "write" and each.status == "committed"]
-    if any(each.verified is False for each in written):
-        return finish("failed", "verification_failed")
-    if any(each.verified is None for each in written):
-        return Standing("verify")
+def _of_done(written: list[Operation], facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
     if not written:
         return next_turn(facts, agent)
     expected = expectation()

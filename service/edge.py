@@ -37,6 +37,7 @@ class Interrupted(Exception):
 
 def guarded(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
     """Run a command to its exit code. Bugs are raised; everything that can be told to a person is told."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # no character is worth a traceback
             stream.reconfigure(errors="backslashreplace")
@@ -86,6 +87,13 @@ def _usage(error: typer.TyperException) -> str:
     context: Any = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "remit"
     return f"{said} See: {command} --help"
+
+
+def _open_closed_streams() -> None:
+    """A stream that our caller closed is None to Python; nothing comes from it, and nobody reads it."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - open as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _with_notes(error: BaseException, said: str | None = None) -> str:

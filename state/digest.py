@@ -25,6 +25,11 @@ def canonical_plain(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
+def plain_text(text: str) -> str:
+    """Text that every database and encoding can hold: lone surrogates become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def sha256(data: bytes) -> str:
     """Lower-case hexadecimal SHA-256, 64 characters."""
     return hashlib.sha256(data).hexdigest()

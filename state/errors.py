@@ -28,6 +28,7 @@ ErrorClass = Literal[
     "unknown_outcome",
     "refused_by_target",
     "resource_changed",
+    "approval_expired",
     "key_conflict",
     "internal",
 ]

@@ -137,7 +137,11 @@ _RAISE = Statement(
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One object to create. `resource_version` is the one that was approved; None checks nothing."""
+    """One object to create. `resource_version` is the one that was approved; None checks nothing.
+
+    `permit_until` is a reading of the monotonic clock in milliseconds, after which the write must not happen any more:
+    a process that was frozen since its claim may find that others have looked the outcome up meanwhile.
+    """
 
     kind: str
     key: str
@@ -146,6 +150,7 @@ class Write:
     principal: str
     resource: str | None
     resource_version: int | None
+    permit_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +180,13 @@ class BusinessStore:
         Raises ToolError: `key_conflict` for another digest, `not_permitted` without a grant, `resource_changed`
         when the resource has another version. After any of them nothing was written.
         """
-        now = self._clock.now()
         with self.database.write() as connection:
+            now = self._clock.now()
             known = connection.one(_EFFECT, self._key(operation_key=write.key))
             if known is not None:
                 return self._same(known, write)
+            if write.permit_until is not None and self._clock.monotonic() > write.permit_until:
+                raise ToolError("refused_by_target", "The permit of this call has run out; nothing was written.")
             self._check_grant(connection, write)
             self._check_version(connection, write)
             object_id = f"{write.kind}_{uuid.uuid4().hex[:12]}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import and_, func, null, select, update
 
 from state.errors import OperationMismatch
 from state.operation import Operation
 from store.database import Connection, Row, Statement, inserting, param
-from store.tables import effects, tries
+from store.tables import attempts, effects, tries
 from store.transaction import RunTransaction
 
 _INSERT_EFFECT = inserting(effects, or_ignore=True)
@@ -15,6 +17,19 @@ _INSERT_TRY = inserting(tries)
 
 _EFFECT = Statement(
     select(effects).where(effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key"))
+)
+_CLAIM = Statement(
+    select(effects.c.fence, effects.c.claimed_at, attempts.c.driver)
+    .join_from(
+        effects,
+        attempts,
+        and_(
+            attempts.c.tenant_id == effects.c.tenant_id,
+            attempts.c.run_id == effects.c.run_id,
+            attempts.c.fence == effects.c.fence,
+        ),
+    )
+    .where(effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key"))
 )
 _RECLAIM = Statement(
     update(effects)
@@ -61,6 +76,20 @@ _END_TRY = Statement(
         detail=param("words"),
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The last claim of an effect: under which fence, by which driver, when (milliseconds since 1970 UTC)."""
+
+    fence: int
+    owner: str
+    claimed_at: int
+
+
+def claim_of(connection: Connection, tenant: str, operation_key: str) -> Claimed | None:
+    row = connection.one(_CLAIM, {"tenant": tenant, "operation_key": operation_key})
+    return None if row is None else Claimed(row["fence"], row["driver"], row["claimed_at"])
 
 
 def effect(connection: Connection, tenant: str, operation_key: str) -> Row | None:

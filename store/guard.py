@@ -19,7 +19,7 @@ from store.tables import runs
 
 LEASE_TTL_MS = 30_000
 
-_now = param("now")
+now = param("now")
 _mine = and_(
     runs.c.tenant_id == param("tenant"),
     runs.c.run_id == param("run"),
@@ -29,11 +29,11 @@ _mine = and_(
 _RUN = and_(runs.c.tenant_id == param("tenant"), runs.c.run_id == param("run"))
 
 # Time between two guards counts as active, at most one lease's length: after a jump of the clock no budget is used up.
-_elapsed = case(
+elapsed = case(
     (runs.c.active_at.is_(None), 0),
-    (_now <= runs.c.active_at, 0),
-    (_now - runs.c.active_at > LEASE_TTL_MS, LEASE_TTL_MS),
-    else_=_now - runs.c.active_at,
+    (now <= runs.c.active_at, 0),
+    (now - runs.c.active_at > LEASE_TTL_MS, LEASE_TTL_MS),
+    else_=now - runs.c.active_at,
 )
 
 
@@ -42,10 +42,10 @@ def _guarded(condition: ColumnElement[bool]) -> Statement:
         update(runs)
         .where(_mine, condition)
         .values(
-            lease_until=_now + literal(LEASE_TTL_MS),
-            used_active_ms=runs.c.used_active_ms + _elapsed,
-            active_at=_now,
-            last_activity_at=_now,
+            lease_until=now + literal(LEASE_TTL_MS),
+            used_active_ms=runs.c.used_active_ms + elapsed,
+            active_at=now,
+            last_activity_at=now,
         )
         .returning(runs)
     )
@@ -56,7 +56,7 @@ _ACT = _guarded(
     and_(
         runs.c.status == "running",
         runs.c.desired_action == "none",
-        or_(runs.c.deadline.is_(None), runs.c.deadline > _now),
+        or_(runs.c.deadline.is_(None), runs.c.deadline > now),
     )
 )
 # A settle, a lookup, a park and the end: what has happened must be recorded, whatever is wished by now.

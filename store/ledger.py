@@ -28,6 +28,7 @@ from state.digest import Json
 from state.run import Lease, Run
 from store import audit, effects, guard, operations, runs
 from store.database import Connection, Database
+from store.effects import Claimed
 from store.facts import Facts, facts_of
 from store.operations import Source
 from store.runs import NewRun
@@ -89,8 +90,8 @@ class Ledger:
 
     @contextmanager
     def _driving(self, opening: guard.Guard, lease: Lease) -> Generator[RunTransaction]:
-        now = self.clock.now()
         with self.database.write() as connection:
+            now = self.clock.now()  # after the lock: a deadline may pass while we wait for it
             row = opening(connection, self.tenant, lease, now)
             tx = RunTransaction(connection, self.tenant, row, now, "remit")
             if row["takeovers"]:
@@ -106,8 +107,8 @@ class Ledger:
         Answers run id, lease and whether the run is new: the same run id or request key opens nothing twice.
         Raises Conflict when the request key came with another request.
         """
-        now = self.clock.now()
         with self.database.write() as connection:
+            now = self.clock.now()
             known = runs.remember_key(connection, self.tenant, new, now)
             if known is not None:
                 return known, None, False
@@ -172,11 +173,10 @@ class Ledger:
         """As `facts`, inside a transaction that is open."""
         return facts_of(connection, self.tenant, run_id)
 
-    def claimed_at(self, operation_key: str) -> int | None:
-        """When the effect under this key was last claimed, in milliseconds since 1970 UTC; None if it never was."""
+    def claim_of(self, operation_key: str) -> Claimed | None:
+        """Who claimed the effect under this key last, and when; None if nobody did."""
         with self.database.read() as connection:
-            owner = effects.effect(connection, self.tenant, operation_key)
-        return None if owner is None else owner["claimed_at"]
+            return effects.claim_of(connection, self.tenant, operation_key)
 
     def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
         """What the reads of a run gave, from a turn on, in order."""

@@ -16,7 +16,7 @@ from state.digest import Json, digest_of
 from state.errors import Conflict, RunBusy, RunNotFound
 from state.run import DRIVABLE, STATE_VERSION, TERMINAL, Lease, Run, check_move
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
-from store.guard import LEASE_TTL_MS
+from store.guard import LEASE_TTL_MS, elapsed
 from store.tables import agent_versions, attempts, idempotency_keys, runs, tasks
 from store.transaction import RunTransaction
 
@@ -64,7 +64,7 @@ _RENEW = Statement(
         runs.c.nonce == param("nonce_held"),
         runs.c.status.in_(sorted(DRIVABLE)),
     )
-    .values(lease_until=param("until"))
+    .values(lease_until=param("until"), used_active_ms=runs.c.used_active_ms + elapsed, active_at=param("now"))
     .returning(runs.c.desired_action, runs.c.status, runs.c.deadline)
 )
 _DEFAULTS: Row = {column.name: None for column in runs.columns if column.nullable} | {
@@ -218,7 +218,7 @@ def end_attempt(tx: RunTransaction, fence: int, how: str) -> None:
 
 def renew(connection: Connection, tenant: str, lease: Lease, now: int) -> Row | None:
     """Prolong a lease; the wish, status and deadline of the run, or None if the lease is lost."""
-    held = {"fence_held": lease.fence, "nonce_held": lease.nonce, "until": now + LEASE_TTL_MS}
+    held = {"fence_held": lease.fence, "nonce_held": lease.nonce, "until": now + LEASE_TTL_MS, "now": now}
     return connection.one(_RENEW, {"tenant": tenant, "run": lease.run_id, **held})
 
 

@@ -6,6 +6,7 @@ transaction, an authoritative lookup. So a call may be repeated with the same ke
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, Protocol
 
 from pydantic import Field
@@ -14,6 +15,8 @@ from state.digest import Json
 from state.errors import ToolError
 from store.business import BusinessStore, Write
 from tools.contract import Arguments, Call, Receipt, WriteTool, business_key
+
+_SHA256 = re.compile(r"^[0-9a-f]{64}$")
 
 
 class Reader(Protocol):
@@ -28,6 +31,7 @@ class CreateObject(WriteTool):
     kind: ClassVar[str]
     dedups_by_key = True
     lookup_is_authoritative = True
+    ends_with_its_call = True
 
     def __init__(self, store: BusinessStore, reader: Reader) -> None:
         self._store = store
@@ -49,6 +53,7 @@ class CreateObject(WriteTool):
                 principal=call.principal,
                 resource=call.resource,
                 resource_version=call.resource_version,
+                permit_until=call.permit_until,
             )
         )
         return Receipt(found.object_id, found.digest)
@@ -87,6 +92,8 @@ class CreateTicket(CreateObject):
 
     def operation_key(self, arguments: Json) -> str:
         source = arguments["source_sha256"] or arguments["source"]
+        if not arguments["source_sha256"] and _SHA256.match(source):
+            source = f"named {source}"  # a name that looks like a content hash is none
         return business_key("ticket", source, arguments["record"], arguments["field"])
 
     def resource(self, arguments: Json) -> str | None:

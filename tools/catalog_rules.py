@@ -6,6 +6,8 @@ date as `observed` and the catalogue's as `recorded`, or nothing to do, or an ho
 
 from __future__ import annotations
 
+import re
+from calendar import monthrange
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
@@ -73,6 +75,9 @@ def compare(notice: Json, catalog: Json) -> Expectation:
     if _day(recorded) == reading.effective:
         said = f"{notice['name']} and record {record['id']} agree on {observed}."
         return Expectation("nothing_to_do", said)
+    if reading.effective in _possible_days(recorded):
+        said = f"The record's {recorded!r} can be read as {observed} and as another day."
+        return Expectation("insufficient_evidence", said)
     effect = Action(
         tool="create_ticket",
         arguments={
@@ -94,6 +99,16 @@ def _reading(text: str) -> Reading:
     return read_effective_date(text)
 
 
+def _possible_days(recorded: str) -> list[date]:
+    """The days that a purely numeric date may mean, where its order is open."""
+    numbers = re.fullmatch(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})", recorded.strip())
+    if numbers is None:
+        return []
+    first, second, year = (int(each) for each in numbers.groups())
+    orders = [(month, day) for month, day in ((first, second), (second, first)) if month <= 12]
+    return [date(year, month, day) for month, day in orders if day <= monthrange(year, month)[1] and day > 0 < month]
+
+
 @lru_cache(maxsize=64)
 def _day(recorded: str) -> date | None:
     return parse_day(recorded)
@@ -102,7 +117,7 @@ def _day(recorded: str) -> date | None:
 def _citations(notice: Json, catalog: Json, reading: Reading) -> list[Citation]:
     return [
         Citation(material="notice", sha256=notice["sha256"], quote=reading.quote[:2000]),
-        Citation(material="catalog", sha256=catalog["sha256"], quote=catalog["record"][FIELD]),
+        Citation(material="catalog", sha256=catalog["sha256"], quote=catalog["record"][FIELD][:2000]),
     ]
 
 

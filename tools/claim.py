@@ -34,7 +34,7 @@ class Claim:
         """Everything is checked at this moment, in the transaction that claims the key."""
         current = None if operation.resource is None else tool.resource_version(operation.resource)
         with self._ledger.acting(lease) as tx:
-            spent = self._spent(tx, operation)
+            spent = self._spent(tx, operation, tool)
             if spent is not None:
                 return spent
             refused = self._refusal(tx, operation, tool, current)
@@ -51,7 +51,7 @@ class Claim:
             tx.event("tool.call.started", {**named(operation), "try": number})
         return "dispatched"
 
-    def _spent(self, tx: RunTransaction, operation: Operation) -> str | None:
+    def _spent(self, tx: RunTransaction, operation: Operation, tool: WriteTool) -> str | None:
         """No call is left, in the run's budget or for this operation. A claim that was made before is given back."""
         missing = shortfall(*budget_of(tx.run), {"tool_calls": 1})
         made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
@@ -59,8 +59,10 @@ class Claim:
             return None
         if operation.status not in IN_DOUBT:
             return "no_budget"
-        detail = f"not done after {made} calls"
-        settled(tx, operation, "failed", error_class="transient", detail=detail)
+        if not tool.lookup_is_authoritative:
+            settled(tx, operation, "unknown", error_class="unknown_outcome", detail=f"not found after {made} calls")
+            return "unknown"
+        settled(tx, operation, "failed", error_class="transient", detail=f"not done after {made} calls")
         return "failed"
 
     def _refusal(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> str | None:
@@ -75,6 +77,8 @@ class Claim:
             refused = self._approval_refusal(tx, operation, approval)
             if refused is not None:
                 return refused
+        if tool.version != operation.tool_version:
+            return self._deny(tx, operation, f"{tool.id} is not the version that was approved")
         if current != operation.resource_version:
             return self._resource_changed(tx, operation)
         return None
@@ -91,7 +95,10 @@ class Claim:
             ruling = self._policy.may_approve(tx.connection, tx.tenant, decision.approver, operation.tool)
             if decision.answer == "approve" and not ruling.allowed:
                 return self._deny(tx, operation, ruling.rule)
-        if approval.expires_at <= tx.now and operation.status == "approved":
+        if approval.expires_at <= tx.now and operation.status in IN_DOUBT:
+            settled(tx, operation, "failed", error_class="approval_expired", detail="not done; its approval expired")
+            return "failed"
+        if approval.expires_at <= tx.now:
             approvals.move(tx, approval, "expired")
             operations.move(tx, operation, "expired", detail="approved")
             tx.event("approval.expired", {"approval_id": approval.approval_id, "after": "approval"})

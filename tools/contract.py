@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
-from state.digest import Json
+from state.digest import Json, plain_text
 from state.errors import ErrorClass, InputInvalid, ToolError
 
 T = TypeVar("T")
@@ -57,6 +57,7 @@ class Call:
     resource: str | None = None
     resource_version: int | None = None
     task: Json = field(default_factory=dict[str, Any])
+    permit_until: int | None = None  # monotonic milliseconds; a write checks it immediately before it happens
     token: CancelToken = field(default_factory=CancelToken)
 
 
@@ -108,7 +109,8 @@ class WriteTool(Tool):
 
     `dedups_by_key` says that the target itself makes at most one object per key, for ever; `lookup_is_authoritative`
     that "not found" from `lookup` means "has not happened", once no call can be under way any more, which is
-    `longest_call_s` seconds after the claim.
+    `longest_call_s` seconds after the claim. `ends_with_its_call` says that nothing of a call is under way any more
+    when it has returned, raised, or lost its process (a local write; not a request to another machine).
     """
 
     effect = "write"
@@ -116,6 +118,7 @@ class WriteTool(Tool):
     dedups_by_key: ClassVar[bool] = False
     lookup_is_authoritative: ClassVar[bool] = False
     longest_call_s: ClassVar[float] = 60.0
+    ends_with_its_call: ClassVar[bool] = False
 
     def operation_key(self, arguments: Json) -> str | None:
         """The business effect that the arguments name, or None for a key from run, turn and index."""
@@ -164,8 +167,17 @@ def foreign(call: Callable[[], T], unforeseen: ErrorClass) -> T:
         return call()
     except ToolError:
         raise
-    except Exception as error:
-        raise ToolError(unforeseen, f"{type(error).__name__}: {error}"[:500]) from error
+    except (Exception, SystemExit, GeneratorExit) as error:
+        raise ToolError(unforeseen, in_words(error)) from error
+
+
+def in_words(error: BaseException) -> str:
+    """A foreign exception as bounded text, whatever its own words do."""
+    try:
+        said = f"{type(error).__name__}: {error}"
+    except Exception:  # its words are foreign code too
+        said = type(error).__name__
+    return plain_text(said[:500])
 
 
 def business_key(kind: str, *parts: str) -> str:

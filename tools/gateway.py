@@ -11,10 +11,11 @@ found" is authoritative.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
-from state.digest import Json
+from state.digest import Json, canonical, plain_text
 from state.errors import ErrorClass, ToolError
 from state.operation import Operation
 from state.run import Lease
@@ -26,6 +27,8 @@ from tools.policy import Policy
 from tools.settle import moved, named, settled
 
 LOOKUPS = 3
+MAX_ID = 500
+MAX_RESULT_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +43,29 @@ class ReadOutcome:
 def read(tool: ReadTool, call: Call) -> ReadOutcome:
     """Call a reading tool. Whatever it does, the answer is a value."""
     try:
-        return ReadOutcome(foreign(lambda: tool.read(call), "internal"))
+        result = foreign(lambda: tool.read(call), "internal")
+        return ReadOutcome(_plain_result(result))
     except ToolError as error:
-        return ReadOutcome(None, error.error_class, str(error))
+        return ReadOutcome(None, error.error_class, plain_text(str(error)))
+
+
+def _plain_result(result: Any) -> Json:
+    """Raises ToolError unless a result is a JSON object of bounded size."""
+    if isinstance(result, dict):
+        try:
+            if len(canonical(cast(Json, result))) <= MAX_RESULT_BYTES:
+                return cast(Json, result)
+        except (ValueError, TypeError, RecursionError):
+            pass
+    raise ToolError("internal", f"The result is not a JSON object of at most {MAX_RESULT_BYTES} bytes.")
 
 
 class Gateway:
     """Executes one approved write of one run. Every method answers the operation's status afterwards."""
 
-    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy, is_dead: Callable[[str], bool]) -> None:
         self._ledger = ledger
+        self._is_dead = is_dead
         self._claim = Claim(ledger, policy)
 
     def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
@@ -59,10 +75,11 @@ class Gateway:
             found = self._look_up(lease, operation, tool, call)
             if found != "not_found":
                 return found
+        permitted = self._permitted(call, tool)  # from before the claim on, to be on the safe side
         status = self._claim.take(lease, operation, tool)
         if status != "dispatched":
             return status
-        return self._act(lease, moved(operation, "dispatched"), tool, call)
+        return self._act(lease, moved(operation, "dispatched"), tool, permitted)
 
     def look_up(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Find out what became of a dispatched or unknown operation, without doing anything.
@@ -73,6 +90,10 @@ class Gateway:
         found = self._look_up(lease, operation, tool, call)
         if found != "not_found":
             return found
+        if not self._is_proof(lease, operation, tool):
+            detail = "not found, which proves nothing yet"
+            self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=detail)
+            return "unknown"
         self._settle(lease, operation, "failed", error_class="transient", detail="looked up: it was not done")
         return "failed"
 
@@ -89,6 +110,10 @@ class Gateway:
             task=task,
             token=token,
         )
+
+    def _permitted(self, call: Call, tool: WriteTool) -> Call:
+        """The call with its permit: from the claim on, for as long as a call of this tool may take."""
+        return replace(call, permit_until=self._ledger.clock.monotonic() + int(tool.longest_call_s * 1000))
 
     # --- act ------------------------------------------------------------------------------------------------
 
@@ -113,9 +138,9 @@ class Gateway:
         return self.execute(lease, operation, tool, call.task, call.token) if found == "not_found" else found
 
     def _committed(self, lease: Lease, operation: Operation, receipt: Receipt) -> str:
-        if not receipt.object_id or receipt.digest != operation.digest:
-            detail = "the target gave no receipt for exactly this operation"
-            self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=detail)
+        wrong = _wrong(receipt, operation)
+        if wrong is not None:
+            self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=wrong)
             return "unknown"
         self._settle(lease, operation, "committed", object_id=receipt.object_id)
         # window C: recorded, not checkpointed
@@ -137,25 +162,46 @@ class Gateway:
                     return "failed"
                 problem = str(error)
                 continue
-            if isinstance(receipt, Receipt):
-                self._settle(lease, operation, "committed", object_id=receipt.object_id, lookups=asked)
-                return "committed"
-            if self._is_proof(operation, tool):
+            if receipt is not None:
+                wrong = _wrong(receipt, operation)
+                if wrong is None:
+                    self._settle(lease, operation, "committed", object_id=receipt.object_id, lookups=asked)
+                    return "committed"
+                problem = wrong
+                break
+            if tool.dedups_by_key or self._is_proof(lease, operation, tool):
                 return "not_found"
             problem = "not found, which proves nothing yet"
             break
         self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=problem, lookups=asked)
         return "unknown"
 
-    def _is_proof(self, operation: Operation, tool: WriteTool) -> bool:
-        """Does "not found" mean that it may be done (again)? Not while an earlier call may still be on its way."""
-        if tool.dedups_by_key or not tool.lookup_is_authoritative:
-            return tool.dedups_by_key
-        claimed_at = self._ledger.claimed_at(operation.operation_key)
-        return claimed_at is not None and self._ledger.clock.now() > claimed_at + tool.longest_call_s * 1000
+    def _is_proof(self, lease: Lease, operation: Operation, tool: WriteTool) -> bool:
+        """Does "not found" mean that it was not done? Not while an earlier call may still be on its way."""
+        if not tool.lookup_is_authoritative:
+            return False
+        claim = self._ledger.claim_of(operation.operation_key)
+        if claim is None:
+            return False
+        over = claim.fence == lease.fence or self._is_dead(claim.owner)
+        return (over and tool.ends_with_its_call) or (
+            self._ledger.clock.now() > claim.claimed_at + tool.longest_call_s * 1000
+        )
 
     # --- settle ---------------------------------------------------------------------------------------------
 
     def _settle(self, lease: Lease, operation: Operation, status: str, **known: Any) -> None:
         with self._ledger.settling(lease) as tx:
             settled(tx, operation, status, **known)
+
+
+def _wrong(receipt: Any, operation: Operation) -> str | None:
+    """Why this is no receipt for exactly this operation, or None if it is one. What a target says is data."""
+    if not isinstance(receipt, Receipt):
+        return f"the target answered with {type(receipt).__name__} instead of a receipt"
+    given: Any = receipt.object_id
+    if not isinstance(given, str) or not 0 < len(given) <= MAX_ID or given != plain_text(given):
+        return "the target's receipt has no usable id"
+    if receipt.digest != operation.digest:
+        return "the target's receipt is for other arguments"
+    return None

@@ -16,12 +16,13 @@ from typing import Any, cast
 
 from pydantic import Field
 
-from state.digest import Json, sha256
+from state.digest import Json, plain_text, sha256
 from state.errors import InputInvalid, ToolError
 from tools.contract import Arguments, Call, ReadTool
 from tools.notices import UnreadableNotice, notice_text
 
-MAX_BYTES = {"notice": 2 * 1024 * 1024, "catalog": 16 * 1024 * 1024}
+MAX_BYTES = {"notice": 512 * 1024, "catalog": 16 * 1024 * 1024}
+MAX_CELL = 1000
 CATALOG_ENCODINGS = ("utf-8-sig", "gb18030")
 
 
@@ -33,6 +34,8 @@ def resolve(given: str, material: str, root: Path | None) -> str:
     if not given.strip() or "\0" in given:
         raise InputInvalid(f"No file is given for the {material}.")
     path = Path(os.path.realpath((root or Path.cwd()) / given))
+    if str(path) != plain_text(str(path)):
+        raise InputInvalid(f"The name of the {material} is not valid text; rename the file.")
     if root is not None and not path.is_relative_to(os.path.realpath(root)):
         raise InputInvalid(f"The {material} {given!r} is outside the folder that runs may read ({root}).")
     load(str(path), material)
@@ -46,6 +49,8 @@ def load(path: str, material: str) -> bytes:
         if os.path.realpath(path) != path:
             raise InputInvalid(f"The {material} {path} leads elsewhere by now; start a new run.")
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if _where(file.fileno(), path) != path:
+                raise InputInvalid(f"The {material} {path} leads elsewhere by now; start a new run.")
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise InputInvalid(f"The {material} {path} is not a regular file.")
@@ -59,6 +64,14 @@ def load(path: str, material: str) -> bytes:
             " Give the part that matters."
         )
     return data
+
+
+def _where(descriptor: int, path: str) -> str:
+    """Where an open file really is, as far as the system can tell: a folder on the way may have been exchanged."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return path
 
 
 def text_of_notice(path: str) -> Json:
@@ -83,6 +96,12 @@ def record_of_catalog(path: str, record: str) -> Json:
         raise InputInvalid(f"The catalogue {name} has no record {record!r}. It begins with: {some or 'no record'}.")
     if len(found) > 1:
         raise InputInvalid(f"The catalogue {name} has {len(found)} records {record!r}; ids must be unique.")
+    unusable = [column for column, cell in found[0].items() if len(cell) > MAX_CELL or cell != plain_text(cell)]
+    if unusable:
+        raise InputInvalid(
+            f"The catalogue {name}, record {record}: {', '.join(unusable)} is longer than {MAX_CELL} characters"
+            " or not valid text."
+        )
     return {"material": "catalog", "name": name, "sha256": sha256(data), "record": found[0]}
 
 
@@ -134,7 +153,7 @@ def _from_json(data: bytes, name: str) -> list[dict[str, str]]:
     """A list of objects, or an object with such a list as its only value; `id` and `effective` are needed."""
     try:
         value = json.loads(_decoded(data, name))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputInvalid(f"The catalogue {name} is not JSON: {error}.") from error
     if isinstance(value, dict):
         lists = [cast(list[Any], each) for each in cast(Json, value).values() if isinstance(each, list)]
