@@ -105,17 +105,18 @@ class Step(Node):
             return again
         try:
             lease = self._lease(state, thread)
-            facts = self.ledger.facts(thread)
-            where = self.where(facts)
-            if not self.fits(where):
-                return again
+        except RunAlreadyTerminal:
+            return again
+        held = {} if state.get("lease") else {"lease": {"fence": lease.fence, "nonce": lease.nonce}}
+        facts = self.ledger.facts(thread)
+        where = self.where(facts)
+        if not self.fits(where):
+            return {**again, **held}
+        try:
             with self.driving.inside(lease) as token:
-                update = self.act(Moment(lease, facts, where, token))
-        except (GuardRefused, RunAlreadyTerminal):
-            return {**again, "run_id": thread, "session_id": thread}
-        if not state.get("lease"):
-            update = {"lease": {"fence": lease.fence, "nonce": lease.nonce}, **update}
-        return {"step": self.name, **update}
+                return {"step": self.name, **held, **self.act(Moment(lease, facts, where, token))}
+        except GuardRefused:
+            return {**again, **held}
 
     def fits(self, where: Standing) -> bool:
         """Is this node's work what the journal says is next?"""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from state.errors import ToolError
@@ -34,8 +36,11 @@ def test_a_not_found_that_the_target_does_not_vouch_for_never_leads_to_a_second_
 def test_a_not_found_that_the_target_vouches_for_leads_to_another_try(world: World) -> None:
     box = Box(before=[is_lost])
     world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
-
     run = world.noter().approve()
+    assert (run.status, run.effect, len(box.calls)) == ("waiting/reconciliation", "unknown", 1)
+
+    world.clock.passes(seconds=61)  # no call of this tool can be under way any more
+    run.goes_on()
 
     assert (run.status, box.letters, len(box.calls)) == ("succeeded/completed", ["ada"], 2)
 
@@ -43,7 +48,7 @@ def test_a_not_found_that_the_target_vouches_for_leads_to_another_try(world: Wor
 def test_a_target_that_loses_every_call_is_given_up_after_a_few(world: World) -> None:
     box = Box(before=[is_lost] * 50)
     world.agent_has(max_repairs=0)
-    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
+    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True, dedups_by_key=True, ends_with_its_call=True)
 
     run = world.noter().approve()
 
@@ -128,14 +133,17 @@ def test_a_denied_action_may_be_told_instead(world: World) -> None:
 
 
 def test_a_run_cancelled_while_its_call_is_lost_ends_with_what_the_lookup_found(world: World) -> None:
-    box = Box(before=[is_lost])
-    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
-    run = world.noter()
-    box.before.insert(0, lambda: run.cancel() and is_lost())
+    for ends_with_its_call, effect in ((True, "none"), (False, "unknown")):
+        box = Box(before=[])
+        contract = {"lookup_is_authoritative": True, "ends_with_its_call": ends_with_its_call}
+        world.sends_letters(box, letters("ada"), **contract)
+        world.restart(healed=False)
+        run = world.noter()
+        box.before.append(lambda run=run: run.cancel() and is_lost())
 
-    run.approve()
+        run.approve()
 
-    assert (run.status, run.effect, box.letters, len(box.calls)) == ("cancelled/user", "none", [], 1)
+        assert (run.status, run.effect, box.letters, len(box.calls)) == ("cancelled/user", effect, [], 1)
 
 
 def test_an_effect_in_flight_in_another_run_is_waited_for_and_then_adopted(loop_world: World) -> None:
@@ -151,6 +159,37 @@ def test_an_effect_in_flight_in_another_run_is_waited_for_and_then_adopted(loop_
 
     assert (first.status, second.status) == ("succeeded/completed", "succeeded/completed")
     assert (box.letters, second.operations[-1].object_id) == (["ada"], "letter-1")
+
+
+def test_a_target_that_knows_keys_but_whose_lookup_lags_is_never_guessed_about(world: World) -> None:
+    box = Box(answers=[breaks], forgets=True)
+    world.sends_letters(box, letters("ada"), dedups_by_key=True)
+    run = world.noter()
+    box.before.append(run.cancel)
+
+    run.approve()
+
+    assert (run.status, run.effect, box.letters) == ("cancelled/user", "unknown", ["ada"])
+
+
+@pytest.mark.parametrize("receipt", [Receipt("letter-1", "another digest"), Receipt("", "x"), "letter-1", True])
+def test_a_lookup_is_believed_only_with_a_receipt_for_exactly_this(world: World, receipt: Any) -> None:
+    box = Box(before=[is_lost])
+    world.sends_letters(box, letters("ada"), lookup=lambda self, call: receipt)
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect, len(box.calls)) == ("waiting/reconciliation", "unknown", 1)
+
+
+def test_an_effect_beside_one_that_failed_is_read_back_all_the_same(world: World) -> None:
+    box = Box(before=[lambda: None, refuses])
+    world.sends_letters(box, letters("ada", "bob"))
+
+    run = world.noter().approve()
+
+    assert [each.verified for each in run.operations] == [True, None]
+    assert (run.status, run.writes) == ("succeeded/completed", ["committed", "failed"])
 
 
 def test_a_tool_error_needs_a_class_that_says_what_may_follow() -> None:

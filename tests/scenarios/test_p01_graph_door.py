@@ -182,6 +182,52 @@ def test_nothing_but_an_answer_gets_past_an_open_question(graph_world: World) ->
     assert (run.status, len(graph_world.tickets)) == ("succeeded/completed", 1)
 
 
+@pytest.mark.parametrize("forged", ["execute_tool", "authorize", "verify", "finish", "validate", "decide"])
+def test_a_forged_route_leads_nowhere(graph_world: World, forged: str) -> None:  # A13, K2
+    graph = governed(graph_world)
+    graph.invoke(graph_world.check_input(), THREAD)
+    run = RunInWorld(graph_world, "t1").approve(drive=False)
+    graph_world.state_version_of(run, 999)
+
+    graph.update_state(THREAD, {"step": "admit", "outcome": forged}, as_node="admit")
+    graph.invoke(None, THREAD)
+
+    assert (run.status, run.writes, graph_world.tickets) == ("waiting/migration", ["approved"], [])
+
+
+def test_an_answer_belongs_to_whoever_called_and_not_to_who_takes_the_chunks(graph_world: World) -> None:  # A17
+    graph = governed(graph_world)
+    shown = graph.invoke(graph_world.check_input(), THREAD)
+    with acting_as("mallory"):
+        chunks = graph.stream(Command(resume=decision(shown)), THREAD)
+
+    list(chunks)
+
+    assert (RunInWorld(graph_world, "t1").status, graph_world.tickets) == ("waiting/approval", [])
+    decided = [each for each in graph_world.audit if each["action"] == "approval.decide"]
+    assert [(each["actor"], each["result"]) for each in decided] == [("mallory", "refused")]
+
+
+def test_the_mirror_says_that_a_run_waits_also_when_it_is_asked_again(graph_world: World) -> None:
+    graph = governed(graph_world)
+    first = graph.invoke(graph_world.check_input(), THREAD)
+
+    again = graph.invoke({}, THREAD)
+
+    assert (first["status"], first["reason"]) == (again["status"], again["reason"]) == ("waiting", "approval")
+
+
+def test_a_forged_lease_is_refused(graph_world: World) -> None:
+    graph = governed(graph_world)
+    graph.invoke(graph_world.check_input(), THREAD)
+    fence = graph_world.parts.ledger.run("t1").fence
+
+    with pytest.raises(LeaseLost):
+        graph.invoke(Command(update={"lease": {"fence": fence, "nonce": "zz"}}), THREAD)
+
+    assert RunInWorld(graph_world, "t1").status == "waiting/approval"
+
+
 def test_a_copied_state_never_acts(graph_world: World) -> None:  # A13
     graph = governed(graph_world)
     graph.invoke(graph_world.check_input(), THREAD)

@@ -23,7 +23,7 @@ def test_a_process_killed_in_a_crash_window_leaves_one_ticket_behind(world: Worl
     assert "run.completed" in run.timeline
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", ["A", "C"])
 def test_a_process_killed_twice_in_a_crash_window_still_leaves_one_ticket(loop_world: World, window: str) -> None:
     run = loop_world.check().approve(drive=False)
     loop_world.restart()
@@ -31,7 +31,7 @@ def test_a_process_killed_twice_in_a_crash_window_still_leaves_one_ticket(loop_w
     deaths = [dies_in(window, loop_world, run) for _ in range(2)]
     run.goes_on()
 
-    assert deaths[0] == -9
+    assert deaths == [-9, -9]
     assert (len(loop_world.tickets), run.status) == (1, "succeeded/completed")
 
 

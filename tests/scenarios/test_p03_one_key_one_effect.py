@@ -51,6 +51,17 @@ def test_a_key_whose_operation_was_rejected_is_free_again(world: World) -> None:
     assert (run.status, [each["observed"] for each in world.tickets]) == ("succeeded/completed", ["2027-12-31"])
 
 
+def test_a_source_that_is_named_like_a_content_hash_takes_no_notices_key(world: World) -> None:
+    asked = world.check()
+    sha256 = asked.question.arguments["source_sha256"]
+    world.ticket(source=sha256, record="r1").approve()
+
+    run = asked.approve()
+    run = run.approve() if run.questions else run  # the record changed, so it is asked again
+
+    assert (run.status, len(world.tickets)) == ("succeeded/completed", 2)
+
+
 def test_the_target_itself_refuses_a_key_with_another_digest(loop_world: World) -> None:  # K6, with
     fields = {"subject": "s", "text": "first"}
     write = Write("note", "k", "d1", fields, "ada", None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from store.business import Found
 from tests.support.faults import CannotBeAsked, LosesTheResponse, NeverArrives
 from tests.support.without import without_stable_key
 from tests.support.world import World
@@ -50,6 +51,25 @@ def test_an_outcome_that_cannot_be_looked_up_waits_and_is_never_repeated(world: 
 
     assert (run.status, run.effect, len(world.tickets)) == ("succeeded/completed", "committed", 1)
     assert run.timeline.count("tool.call.started") == 1
+
+
+def test_what_was_unknown_and_turns_out_not_done_is_done(world: World) -> None:
+    class LostAndSilent(NeverArrives):
+        silent = True
+
+        def lookup(self, key: str) -> Found | None:
+            if self.silent:
+                raise TimeoutError("no answer")
+            return super().lookup(key)
+
+    world.target(LostAndSilent)
+    run = world.ticket().approve()
+    assert (run.status, world.tickets) == ("waiting/reconciliation", [])
+
+    world.parts.business.silent = False  # type: ignore[attr-defined]
+    run.goes_on()
+
+    assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
 
 
 def test_a_run_that_waits_for_reconciliation_can_be_cancelled_and_says_that_it_does_not_know(world: World) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from state.errors import ApprovalExpired, NotAllowed
-from tests.support.faults import does_first
+from tests.support.child import dies_in
+from tests.support.faults import does_first, waiting_for_the_lock
 from tests.support.without import without_grant_in_the_write
 from tests.support.world import USER, World
 
@@ -113,6 +114,39 @@ def test_an_approval_that_expires_between_decision_and_claim_is_asked_again(worl
     run.approve()
 
     assert (run.status, len(world.tickets), run.writes) == ("succeeded/completed", 1, ["expired", "committed"])
+
+
+def test_an_approval_that_expired_while_its_claim_was_lost_is_asked_again(world: World) -> None:
+    run = world.check().approve(drive=False)
+    world.restart()
+    assert dies_in("A", world, run) == -9
+    world.clock.passes(seconds=30 * DAY_S)
+
+    run.goes_on()
+    assert (run.status, world.tickets) == ("waiting/approval", [])
+    run.approve()
+
+    assert (run.status, len(world.tickets), run.writes) == ("succeeded/completed", 1, ["failed", "committed"])
+
+
+def test_a_deadline_that_passes_while_the_ledger_is_locked_comes_before_the_effect(loop_world: World) -> None:
+    deadline = loop_world.clock.now() + 60_000
+    run = loop_world.start("catalog-check", loop_world.check_input(), deadline=deadline).approve(drive=False)
+    loop_world.restart()
+    loop_world.dies(ledger=waiting_for_the_lock(lambda: loop_world.clock.passes(seconds=61), nth=2))
+
+    run.goes_on()
+
+    assert (run.status, run.effect, loop_world.tickets) == ("timed_out/deadline", "none", [])
+
+
+def test_a_process_that_was_frozen_past_its_permit_does_not_write(world: World) -> None:
+    world.target(does_first(lambda: world.clock.passes(seconds=3600)))
+
+    run = world.check().approve()
+
+    assert world.tickets == []
+    assert (run.status, run.writes) == ("waiting/approval", ["failed", "awaiting_approval"])
 
 
 def test_a_resource_that_changed_after_the_approval_is_shown_again(world: World) -> None:  # A4, K11

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from state.budget import Budget, Usage
-from tests.support.world import World, final, note
+from tests.support.world import RunInWorld, World, final, note
 
 HOUR_S = 3600
 
@@ -75,6 +75,48 @@ def test_a_model_call_whose_worst_case_does_not_fit_is_not_made(world: World) ->
     run = world.noter()
 
     assert (decider.asked, run.status) == (0, "budget_exceeded/tokens")
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_a_turn_whose_reads_do_not_fit_ends_the_run(world: World, calls: int) -> None:
+    record = {"tool": "read_record", "arguments": {"record": "r1"}}
+    both = {"kind": "actions", "actions": [note()["actions"][0], {"tool": "read_notice"}]}
+    world.agent_has(budget=Budget(tool_calls=calls))
+    world.decider_says({"kind": "actions", "actions": [{"tool": "read_notice"}, record]}, final())
+    assert world.check().row.status == ("budget_exceeded" if calls == 1 else "failed")
+
+    world.decider_says(both, final())
+    world.restart()
+    run = world.noter()
+    run = run.approve() if run.questions else run
+
+    assert run.row.status == ("budget_exceeded" if calls == 1 else "succeeded")
+    assert run.row.used["tool_calls"] <= calls
+
+
+def test_a_proposal_that_a_pause_made_void_is_paid_for(world: World) -> None:
+    spent = {"model_calls": 1}
+    decider = world.decider_says(
+        lambda view: RunInWorld(world, view.run_id).pause() and {**note(), "usage": spent}, usage=Usage(**spent)
+    )
+    world.agent_has(budget=Budget(model_calls=3))
+    run = world.noter()
+    while run.status == "paused/user":
+        run.resume()
+
+    assert (run.status, decider.asked, run.row.used["model_calls"]) == ("budget_exceeded/model_calls", 3, 3)
+
+
+def test_a_proposal_that_a_dead_driver_may_have_paid_for_is_charged(loop_world: World) -> None:
+    usage = Usage(model_calls=1, output_tokens=100)
+    loop_world.decider_says({**note(), "usage": {"model_calls": 1, "output_tokens": 7}}, usage=usage)
+    run = loop_world.start("noter", {}, drive=False)
+    loop_world.parts.ledger.claim(run.run_id, loop_world.parts.driving("loop").driver)
+    loop_world.restart()
+
+    run.goes_on()
+
+    assert (run.status, run.row.used["model_calls"], run.row.used["output_tokens"]) == ("waiting/approval", 2, 107)
 
 
 def test_what_was_used_is_charged_once_however_often_the_process_changes(world: World) -> None:

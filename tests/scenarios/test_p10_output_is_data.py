@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from graphs.wiring import shipped_tools
 from state.run import TERMINAL
 from tests.support.world import NOTICE, World, final, note
+from tools.contract import Call
+from tools.materials import ReadNotice
+
+
+class Gives(ReadNotice):
+    """A reading tool that gives whatever it was made with."""
+
+    def __init__(self, gives: Any) -> None:
+        self._gives = gives
+
+    def read(self, call: Call) -> Any:
+        return self._gives
+
 
 NOTE = {"subject": "widgets", "text": "t"}
 
@@ -83,6 +98,23 @@ def test_a_tool_that_the_agent_may_not_use_is_denied(world: World) -> None:  # S
     assert (run.status, run.decided, world.tickets) == ("denied/policy", 1, [])
 
 
+@pytest.mark.parametrize("breaks", [SystemExit(3), GeneratorExit(), RecursionError(), ValueError("\ud83d"), OSError(5)])
+def test_whatever_a_decider_raises_is_its_answer(world: World, breaks: BaseException) -> None:
+    world.decider_says(breaks)
+
+    assert world.noter().status == "failed/model_failed"
+
+
+@pytest.mark.parametrize("gives", [None, "text", [1], {"a": object()}, {"a": "\ud83d"}, {"a": "x" * 5_000_000}, {1: 2}])
+def test_whatever_a_reading_tool_gives_is_data_or_a_failure(world: World, gives: Any) -> None:
+    world.outside = replace(world.outside, tools=lambda *stores: [*shipped_tools(*stores)[1:], Gives(gives)])
+    world.decider_says({"kind": "actions", "actions": [{"tool": "read_notice"}]}, final())
+
+    run = world.noter()
+
+    assert (run.status, run.operations[0].status) == ("succeeded/completed", "failed")
+
+
 def test_a_decider_that_breaks_ends_the_run_as_failed(world: World) -> None:
     world.decider_says(ZeroDivisionError("oh"))
 
@@ -143,6 +175,7 @@ proposals = json_values | st.builds(
 @given(lines=st.lists(proposals, min_size=1, max_size=4))
 def test_a_hostile_decider_never_acts_unapproved_and_never_escapes(loop_world: World, lines: list[Any]) -> None:  # M12
     loop_world.decider_says(*lines, final())
+    loop_world.agent_has(on_rejection="tell")
     loop_world.restart()
     run = loop_world.start("noter", {})
 

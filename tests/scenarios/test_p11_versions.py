@@ -25,6 +25,20 @@ def test_a_run_of_an_agent_version_that_is_gone_waits_and_the_right_version_goes
     assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
 
 
+def test_a_run_of_an_agent_that_this_program_does_not_have_waits_for_one_that_does(world: World) -> None:
+    run = world.check().approve(drive=False)
+    world.restart()
+    world.only_agents = ("noter",)
+
+    run.goes_on()
+    assert (run.status, world.tickets) == ("waiting/migration", [])
+    world.only_agents = None
+    world.restart()
+    run.goes_on()
+
+    assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
+
+
 def test_a_run_of_an_unknown_state_version_is_parked_also_when_it_is_approved(world: World) -> None:  # K2, with
     run = world.check().approve(drive=False)
     world.state_version_of(run, 999)

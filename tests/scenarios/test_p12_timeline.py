@@ -78,7 +78,7 @@ def test_a_transaction_that_fails_leaves_no_line_behind(loop_world: World) -> No
     assert run.timeline == before
 
 
-def test_a_refused_start_is_in_the_audit_and_every_decision_and_wish_too(world: World) -> None:
+def test_starts_decisions_and_wishes_are_in_the_audit(world: World) -> None:
     run = world.check()
     run.pause()
     run.resume()

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from store.business import BUSINESS_HEAD, BusinessStore, Found, Write, business_metadata
-from store.database import Database
+from store.database import Connection, Database
 from store.ledger import LEDGER_HEAD
 from store.tables import metadata
 
@@ -75,6 +76,23 @@ def crashing_business(dies_at: int, when: str, how: Act = crash) -> Callable[[Pa
         return database
 
     return opened
+
+
+def waiting_for_the_lock(meanwhile: Act, nth: int) -> Callable[[Path], Database]:
+    """A ledger whose n-th transaction has to wait for its lock, while something happens."""
+
+    class Locked(Database):
+        opened = 0
+
+        @contextmanager
+        def write(self) -> Generator[Connection]:
+            with super().write() as connection:
+                self.opened += 1
+                if self.opened == nth:
+                    meanwhile()
+                yield connection
+
+    return lambda path: Locked(path, metadata, LEDGER_HEAD)
 
 
 class LosesTheResponse(BusinessStore):

@@ -29,7 +29,7 @@ def malformed_answers(asked: Approval, other: Approval) -> list[Any]:
         {"decisions": [{"type": "approve"}, {"type": "approve"}]},
         {"decisions": [{**good, "approval_id": "no-such-approval"}]},
         {"decisions": [{**good, "approval_id": other.approval_id, "digest": other.digest}]},
-        {"decisions": [{**good, "type": "APPROVE"}]},
+        {"decisions": [{**good, "type": []}]},
         {"decisions": [{**good, "message": "x" * 100_000}]},
         {"decisions": [{**good, "message": deep}]},
         {"0" * 32: {"decisions": [good]}},

@@ -84,10 +84,9 @@ class World:
     engine_name: str
     clock: ManualClock = field(default_factory=ManualClock)
     outside: Outside = field(default_factory=Outside)
-    lines: Sequence[Any] | None = None
     decider: Decider | None = None
-    usage: Any = None
     changes: dict[str, Any] = field(default_factory=dict)
+    only_agents: Sequence[str] | None = None
     wrap_rules: Callable[[AgentRules], AgentRules] | None = None
     engine_made: Callable[[Parts], Engine] | None = None
     _opened: list[Parts] = field(default_factory=list)
@@ -151,7 +150,11 @@ class World:
             self.decider or Scripted([note(), final()]),
         )
         wrapped = self.wrap_rules or (lambda rules: rules)
-        return [replace(each, rules=wrapped(each.rules)) for each in (check, fixed, noter)]
+        return [
+            replace(each, rules=wrapped(each.rules))
+            for each in (check, fixed, noter)
+            if self.only_agents is None or each.definition.agent_id in self.only_agents
+        ]
 
     @property
     def engine(self) -> Engine:
