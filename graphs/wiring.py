@@ -99,12 +99,18 @@ class Parts:
     answers: Answers
     controls: Controls
     owner: Owner
+    drivings: list[Driving] = field(default_factory=list[Driving])
 
     def driving(self, engine: str) -> Driving:
         """A driver of this process for one engine."""
-        return Driving(self.ledger, self.owner, engine)
+        made = Driving(self.ledger, self.owner, engine)
+        self.drivings.append(made)
+        return made
 
     def close(self) -> None:
+        """Stop the keepers, let go of the owner's lock, close the databases."""
+        for each in self.drivings:
+            each.close()
         self.owner.close()
         self.ledger.database.close()
         self.business.database.close()

@@ -39,8 +39,6 @@ READ_MOVES: dict[str, frozenset[str]] = {
     "planned": frozenset({"committed", "failed"}) | _BEFORE,
     "approved": frozenset({"committed", "failed"}) | _BEFORE,
 }
-OPEN = frozenset({"planned", "awaiting_approval", "approved", "dispatched", "unknown"})
-DEAD = frozenset({"rejected", "expired", "superseded", "denied", "cancelled", "skipped", "failed"})
 
 
 def check_operation_move(effect: str, current: str, target: str) -> None:

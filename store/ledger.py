@@ -109,13 +109,13 @@ class Ledger:
         """
         with self.database.write() as connection:
             now = self.clock.now()
-            known = runs.remember_key(connection, self.tenant, new, now)
+            known = runs.known_by_key(connection, self.tenant, new)
             if known is not None:
                 return known, None, False
             row = runs.insert_run(connection, self.tenant, new, now)
             if row is None:
                 return new.run_id, None, False
-            runs.write_key(connection, self.tenant, new, now)
+            runs.remember_key(connection, self.tenant, new, now)
             audit.append(
                 connection,
                 self.tenant,

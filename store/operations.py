@@ -1,4 +1,4 @@
-"""The ledger's statements about operations, the effects they own, and the tries made for them."""
+"""The ledger's statements about operations: validated proposals with an identity."""
 
 from __future__ import annotations
 

@@ -145,35 +145,39 @@ def _limits(budget: Budget) -> dict[str, int | None]:
     return {f"max_{measure}": getattr(budget, measure) for measure in MEASURES}
 
 
-def remember_key(connection: Connection, tenant: str, new: NewRun, now: int) -> str | None:
-    """The run that this request key already stands for, or None; then the key now stands for the new run.
+def known_by_key(connection: Connection, tenant: str, new: NewRun) -> str | None:
+    """The run that this request key already stands for, or None.
 
     Raises Conflict when the key came with another request before.
     """
     if new.request_key is None:
         return None
     known = connection.one(_KEY, {"tenant": tenant, "request_key": new.request_key})
-    digest = digest_of({"agent": new.definition.agent_id, "input": new.input})
     if known is None:
         return None
-    if known["request_digest"] != digest:
+    if known["request_digest"] != _request_digest(new):
         raise Conflict(
             f"The request key {new.request_key!r} was used for another request (run {known['run_id']}): take a new key."
         )
     return known["run_id"]
 
 
-def write_key(connection: Connection, tenant: str, new: NewRun, now: int) -> None:
+def remember_key(connection: Connection, tenant: str, new: NewRun, now: int) -> None:
+    """From now on the request key stands for this run."""
     if new.request_key is None:
         return
     values = {
         "tenant_id": tenant,
         "request_key": new.request_key,
-        "request_digest": digest_of({"agent": new.definition.agent_id, "input": new.input}),
+        "request_digest": _request_digest(new),
         "run_id": new.run_id,
         "created_at": now,
     }
     connection.execute(_INSERT_KEY, values)
+
+
+def _request_digest(new: NewRun) -> str:
+    return digest_of({"agent": new.definition.agent_id, "input": new.input})
 
 
 def take_lease(tx: RunTransaction, owner: str, engine: str, is_dead: Callable[[str], bool]) -> Lease:

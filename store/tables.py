@@ -1,10 +1,13 @@
 """The ledger's tables: keys and CHECKs are the guarantees.
 
-Every table has `tenant_id` first in its primary key, and every foreign key includes it. Times are milliseconds since
-1970 UTC, JSON is text, cost is in millionths of a US dollar. Numbers like (L3) are those of `store/ledger.py`.
+Every table has a `tenant_id`, first in its primary key (the audit counts by itself), and every foreign key includes it.
+Times are milliseconds since 1970 UTC, JSON is text, cost is in millionths of a US dollar. Numbers like (L3) are those of
+`store/ledger.py`.
 """
 
 from __future__ import annotations
+
+from typing import get_args
 
 from sqlalchemy import (
     CheckConstraint,
@@ -18,7 +21,8 @@ from sqlalchemy import (
 )
 
 from state.budget import MEASURES
-from state.operation import OPERATION_MOVES
+from state.operation import OperationStatus
+from state.run import Wish
 from store.columns import metadata, number, of_run, one_of, reasons, text
 from store.tables_people import approvals, audit, decisions, permissions
 
@@ -39,11 +43,6 @@ __all__ = [
     "tries",
     "turns",
 ]
-
-OPERATION_STATUSES = sorted(
-    {*OPERATION_MOVES, "committed", "rejected", "expired", "superseded"} | {"denied", "cancelled", "skipped"}
-)
-
 
 tasks = Table(
     "tasks",
@@ -114,7 +113,7 @@ runs = Table(
     PrimaryKeyConstraint("tenant_id", "run_id"),
     ForeignKeyConstraint(["tenant_id", "task_id"], ["tasks.tenant_id", "tasks.task_id"]),
     ForeignKeyConstraint(["tenant_id", "agent_version"], ["agent_versions.tenant_id", "agent_versions.version_id"]),
-    one_of("desired_action", ["none", "pause", "cancel", "take_over"]),
+    one_of("desired_action", get_args(Wish)),
     reasons(),
     CheckConstraint("inflight >= 0", name="inflight_counts"),
     *[CheckConstraint(f"used_{m} >= 0", name=f"used_{m}_counts") for m in MEASURES],
@@ -194,7 +193,7 @@ operations = Table(
     UniqueConstraint("tenant_id", "run_id", "turn", "idx", "generation"),
     *of_run(),
     one_of("effect", ["read", "write"]),
-    one_of("status", OPERATION_STATUSES),
+    one_of("status", sorted(get_args(OperationStatus))),
     one_of("source", ["decider", "input", "human"]),
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from state.approval import Approval
 from state.budget import shortfall
 from state.digest import operation_digest
+from state.errors import OperationKeyConflict
 from state.operation import Operation
 from state.run import Lease
 from store import approvals, effects, operations
@@ -149,7 +150,7 @@ class Claim:
 
     def _conflict(self, tx: RunTransaction, operation: Operation, other: str) -> str:
         operations.move(tx, operation, "dispatched")
-        detail = f"OperationKeyConflict: the key stands for operation {other} with other arguments"
+        detail = f"{OperationKeyConflict.__name__}: the key stands for operation {other} with other arguments"
         operations.move(tx, moved(operation, "dispatched"), "failed", error_class="key_conflict", detail=detail)
         tx.event("tool.call.failed", {**named(operation), "error_class": "key_conflict", "detail": detail})
         return "failed"

@@ -1,1 +1,1 @@
-"""The engines: three ways to drive the same flow."""
+"""The engines: ways to drive the same flow."""
