@@ -82,6 +82,14 @@ def test_the_database_itself_refuses_a_status_without_its_reason(loop_world: Wor
     connection.close()
 
 
+def test_the_database_itself_refuses_an_approval_without_an_expiry(loop_world: World) -> None:  # S2
+    loop_world.check()
+
+    with sqlite3.connect(loop_world.parts.settings.ledger_path) as connection, pytest.raises(sqlite3.IntegrityError):
+        connection.execute("UPDATE approvals SET expires_at = NULL")
+    connection.close()
+
+
 def test_operations_move_only_as_they_may() -> None:
     check_operation_move("write", "approved", "dispatched")
     check_operation_move("read", "planned", "committed")

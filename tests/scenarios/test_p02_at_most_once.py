@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.child import WINDOWS, dies_in
 from tests.support.faults import crashing_ledger
-from tests.support.world import World, final, note
+from tests.support.world import USER, World, final, note
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -80,6 +80,18 @@ def test_a_note_written_before_the_process_died_is_found_by_lookup(world: World)
     world.restart()
     assert world.noter().approve().status == "failed/tool_failed"
     assert world.notes == ["widgets: first"]
+
+
+def test_a_revocation_after_the_write_does_not_hide_that_it_happened(world: World) -> None:  # S4
+    run = world.check().approve(drive=False)
+    world.restart()
+    dies_in("B", world, run)
+    world.parts.business.revoke(USER, "write:ticket")
+    world.forbid(USER, "start")
+
+    run.goes_on()
+
+    assert (run.status, run.effect, len(world.tickets)) == ("succeeded/completed", "committed", 1)
 
 
 def test_a_recorded_decision_is_not_asked_for_again_after_a_crash(world: World) -> None:
