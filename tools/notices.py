@@ -30,8 +30,8 @@ class Reading:
 def read_effective_date(text: str) -> Reading:
     """The day from which the notice holds, worked out from this one text; it never raises."""
     layout = read_layout(text)
-    mentions, published = read_mentions(layout)
-    verdict = decide(layout, mentions)
+    mentions, published, unread = read_mentions(layout)
+    verdict = decide(layout, mentions, unread)
     unit = verdict.unit
     quote = text[unit.start : unit.end].strip() if unit is not None else ""
     first = published[0] if published else None

@@ -8,6 +8,8 @@ from tools.notices import read_effective_date
 
 POST = "Changelog\nPublished March 2, 2026\n\n"
 
+TARIFF = "Harbour tariff\nPublished 4 January 2027\n\n"
+
 STATED: list[tuple[str, str, str]] = [
     ("sunset", POST + "The v1 API will be sunset on September 30, 2026.", "2026-09-30"),
     ("end of life label", POST + "End of life: 30 Sep 2026", "2026-09-30"),
@@ -120,6 +122,77 @@ STATED: list[tuple[str, str, str]] = [
     ("struck in html", POST + "Shutdown: <del>2026-05-01</del> 2026-08-03", "2026-08-03"),
     ("bold label", POST + "**Effective date:** *May 1, 2026*", "2026-05-01"),
     ("until", POST + "The endpoint stays available until 30 June 2026.", "2026-06-30"),
+    (
+        "old ends, new valid",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff is valid from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new charged",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff is charged from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new payable",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff is payable from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new applies",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff applies from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new in use",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff is in use from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new can be used",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff can be used from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new runs",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff runs from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old ends, new replaces it",
+        TARIFF + "The old tariff ends on 28 February 2027. The new tariff replaces it from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old closes, new opens",
+        TARIFF + "The old counter closes for good on 28 February 2027. The new counter opens on 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "new before old",
+        TARIFF + "The new tariff is valid from 1 March 2027; the old tariff ends on 28 February 2027.",
+        "2027-03-01",
+    ),
+    (
+        "registration ends",
+        TARIFF + "The registration period ends on 28 January 2027. The new fee is payable from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "registration closes",
+        TARIFF + "Registration closes on 28 January 2027. The new fee is charged from 1 March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "old outlives new",
+        TARIFF + "The old pass ends on 30 June 2027. The new pass is valid from 1 March 2027.",
+        "2027-03-01",
+    ),
+    ("the service itself ends", TARIFF + "The mail service ends on 28 February 2027.", "2027-02-28"),
+    (
+        "successor already usable",
+        TARIFF + "The v1 API ends on 28 February 2027. The v2 API can be used from 1 February 2027.",
+        "2027-02-28",
+    ),
 ]
 
 NOT_STATED: list[tuple[str, str, str]] = [
@@ -154,6 +227,9 @@ NOT_STATED: list[tuple[str, str, str]] = [
     ),
     ("a quarter", POST + "The endpoint will be removed in Q3 2026.", "ambiguous"),
     ("only a post day", POST + "We made search faster.", "none"),
+    ("only an old tariff's end", TARIFF + "The old tariff ends on 28 February 2027.", "none"),
+    ("only a season's end", TARIFF + "The season ends on 28 February 2027.", "none"),
+    ("only a registration's end", TARIFF + "Registration ends on 28 February 2027.", "none"),
     ("only a recommendation", POST + "Please migrate to v2 by June 1, 2026.", "none"),
 ]
 

@@ -92,6 +92,29 @@ def test_a_long_text_takes_time_in_proportion(piece: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("piece", "reasons"),
+    [
+        ("March 1, 2026 ", "ambiguous"),
+        ("Effective date: ", "none"),
+        ("自2026年1月1日起施行。", "ambiguous"),
+        ("effective March 1, 2026. Then effective April 1, 2026.\n", "several"),
+        ("30 days after approval. ", "unnamed_day ambiguous"),
+        ("AD 2026-01-01, ", "none"),
+        ("a\n", "ambiguous"),
+    ],
+)
+def test_a_text_past_all_measure_is_read_in_bounded_time_and_answered_honestly(piece: str, reasons: str) -> None:
+    read_effective_date("effective March 3, 2026")
+    text = piece * (512 * 1024 // len(piece.encode()))
+    start = time.process_time()
+    reading = read_effective_date(text)
+    assert time.process_time() - start < 4  # about one second on an idle machine
+    assert reading.effective is None
+    assert reading.reason in reasons.split()
+    assert reading.quote in text
+
+
+@pytest.mark.parametrize(
     ("value", "expected"),
     [
         ("2016-10-11", "2016-10-11"),

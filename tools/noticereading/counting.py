@@ -151,6 +151,7 @@ _MOST = 40
 _ANY_ENGLISH = re.compile(
     r"\b(?:days?|weeks?|months?|years?|(?:up)?on|immediate\w*|today|same|from|as of|date)\b", re.IGNORECASE
 )
+_ANY_LENGTH = re.compile(r"day|week|month|year", re.IGNORECASE)
 _ANY_CHINESE = re.compile(r"之日|次日|第二[日天]|当[日天]|之时|[即今本]日|今天|[次下]个?月|日期|[布发登开文告]日")
 
 
@@ -200,13 +201,15 @@ def _chinese(match: re.Match[str]) -> Count:
 
 
 def _english_counts(text: str) -> list[Count]:
-    found = [_counted(match) for pattern in (_COUNTED, _LATER, _IN_TIME) for match in pattern.finditer(text)]
-    found += [Count(m.start(), m.end(), m["event"], _english_ordinal(m["nth"])) for m in _NTH.finditer(text)]
-    found += [
-        Count(m.start(), m.end(), m["event"], _english_ordinal(m["nth"] or "first"), "month start")
-        for m in _NEXT_MONTH.finditer(text)
-    ]
-    found += [Count(m.start(), m.end(), m["event"], 1) for m in _NEXT_DAY.finditer(text)]
+    found: list[Count] = []
+    if _ANY_LENGTH.search(text):
+        found += [_counted(match) for pattern in (_COUNTED, _LATER, _IN_TIME) for match in pattern.finditer(text)]
+        found += [Count(m.start(), m.end(), m["event"], _english_ordinal(m["nth"])) for m in _NTH.finditer(text)]
+        found += [
+            Count(m.start(), m.end(), m["event"], _english_ordinal(m["nth"] or "first"), "month start")
+            for m in _NEXT_MONTH.finditer(text)
+        ]
+        found += [Count(m.start(), m.end(), m["event"], 1) for m in _NEXT_DAY.finditer(text)]
     found += [Count(m.start(), m.end(), m["event"]) for p in (_UPON, _AT_ONCE) for m in p.finditer(text)]
     return found
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tools.noticereading.model import Form, Span
@@ -134,7 +135,7 @@ def _from_digits(match: re.Match[str]) -> Span:
 
 
 def _from_iso(match: re.Match[str]) -> Span | None:
-    before = match.string[max(0, match.start() - 120) : match.start()]
+    before = match.string[max(0, match.start() - 90) : match.start()]
     return None if _NUMBERED.search(before) else _from_digits(match)
 
 
@@ -165,7 +166,18 @@ _FINDERS: list[tuple[re.Pattern[str], Callable[[re.Match[str]], Span | None]]] =
     *((pattern, _from_no_year) for pattern in _NO_YEAR),
     *((pattern, _from_vague) for pattern in _VAGUE),
 ]
+_NAMELESS = [row for row in _FINDERS if _MONTH not in row[0].pattern]
 _ANY_DIGIT = re.compile(r"\d|[一二三四五六七八九十]\s?月")
+
+
+# More dates than this in one line are data.
+_MOST = 45
+_ANY_MONTH = re.compile("|".join(_MONTH_NAMES), re.IGNORECASE)
+
+
+def _finders(text: str) -> list[tuple[re.Pattern[str], Callable[[re.Match[str]], Span | None]]]:
+    """The notations to look for in a line: those with a month's name only where one stands in it."""
+    return _FINDERS if _ANY_MONTH.search(text) else _NAMELESS
 
 
 def find_dates(text: str) -> list[Span]:
@@ -174,8 +186,8 @@ def find_dates(text: str) -> list[Span]:
         return []
     found: list[Span] = []
     taken = bytearray(len(text))
-    for pattern, make in _FINDERS:
-        for match in pattern.finditer(text):
+    for pattern, make in _finders(text):
+        for match in islice(pattern.finditer(text), _MOST):
             if any(taken[match.start() : match.end()]):
                 continue
             span = make(match)

@@ -6,12 +6,15 @@ Each unit knows the heading above it and the exact stretch of the given text tha
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from tools.noticereading.characters import even_out, squeeze, take_out_struck
 from tools.noticereading.model import Unit
 from tools.noticereading.tables import Row, read_row, table_units
 
 _LONGEST = 1000
+# More pieces than this are no notice; reading them all would take time out of proportion.
+_MOST_UNITS = 12_000
 _HEAD_LINES = 14
 _BULLET = re.compile(
     r"\s*(?:[-*+•·]\s+|#{1,6}\s|>|\d{1,2}[.)、]\s*(?!\d)|\([a-z0-9一二三四五六七八九十]{1,3}\)"
@@ -40,6 +43,7 @@ class Layout:
     struck: list[str]
     title: str
     plain: str
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def _blocks(plain: str) -> Iterator[_Block]:
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """The sentences of a block as places in it; an endless one is cut so that work stays in proportion."""
     start = 0
-    for match in _SENTENCE.finditer(text):
+    for match in islice(_SENTENCE.finditer(text), _MOST_UNITS):
         piece = text[max(start, match.start() - 40) : match.start()]
         if match[0].startswith(".") and (_ABBREVIATION.search(piece[-12:]) or _RUN_IN.fullmatch(piece)):
             continue
@@ -127,7 +131,11 @@ def read_layout(text: str) -> Layout:
     rows: list[Row] = []
     title = heading = ""
     number = -1
+    cut = False
     for number, block in enumerate(_blocks(plain)):
+        cut = len(units) + len(rows) >= _MOST_UNITS
+        if cut:
+            break
         raw = plain[block.start : block.end]
         if raw.lstrip().startswith("|"):
             rows.append(read_row(raw, block.start, block.end))
@@ -142,7 +150,7 @@ def read_layout(text: str) -> Layout:
             heading = squeeze(raw.strip("#=- "))
         units.extend(_text_units(raw, block, len(units), heading, number))
     units.extend(table_units(rows, len(units), heading, number + 1))
-    return Layout(units, struck, title, squeeze(plain[:4000]))
+    return Layout(units[:_MOST_UNITS], struck, title, squeeze(plain[:4000]), cut or len(units) > _MOST_UNITS)
 
 
 def _text_units(raw: str, block: _Block, index: int, heading: str, number: int) -> list[Unit]:

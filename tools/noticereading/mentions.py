@@ -17,6 +17,10 @@ from tools.noticereading.years import add_year, day_month_order, numbers_day
 
 # A line with more dates than this is a list of data, and reading all of them would take time out of proportion.
 _MOST = 40
+# No notice that a person can follow names more dates, or has more words around them; what is beyond stays unread.
+_MOST_DATES = 600
+_MOST_WORDS = 100_000
+_MOST_BASES = 8
 _PEOPLE = (
     r"(?:apps?|applications?|customers?|accounts?|users?|projects?|workspaces?|subscri\w+|organi[sz]ations?"
     r"|tenants?|orders?|purchases?|install\w*|integrations?"
@@ -25,7 +29,7 @@ _PEOPLE = (
     r"|partners?|sellers?|publishers?|vendors?)"
 )
 _NARROW = re.compile(
-    rf"\bnew(?:ly)?(?: \w+)? {_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on"
+    rf"\bnew(?:ly)?(?: \w+)? (?!one\b){_PEOPLE}\b|\b(?:created|registered|signed up|opened|made) (?:after|from|on"
     rf"|since)\b|\bjoined (?:this|after|from|on|since)\b"
     r"|\bcreation\b|\bsign(?:ing)?[ -]ups?\b|新(?:注册|用户|客户|应用|增用户|开通|购|签|租户|实例|账号|订)",
     re.IGNORECASE,
@@ -116,10 +120,24 @@ def _mentions_of(unit: Unit, spans: list[Span], before: str, after: str) -> list
     return found
 
 
-def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
-    """Every date of the notice in its place, and the days on which the notice says that it came out."""
-    per_unit = [(unit, _spans(unit)) for unit in layout.units]
-    struck = [(words, find_dates(words)) for words in layout.struck]
+def _dated(layout: Layout) -> tuple[list[tuple[Unit, list[Span]]], Unit | None]:
+    """The units with their dates, and the first unit that is left unread for the number of dates before it."""
+    found: list[tuple[Unit, list[Span]]] = []
+    dates = words = 0
+    for unit in layout.units:
+        if dates >= _MOST_DATES or words >= _MOST_WORDS:
+            return found, unit
+        spans = _spans(unit)
+        dates += len(spans)
+        words += len(unit.text) if spans else 0
+        found.append((unit, spans))
+    return found, layout.units[-1] if layout.cut else None
+
+
+def read_mentions(layout: Layout) -> tuple[list[Mention], list[date], Unit | None]:
+    """Every date of the notice in its place, the days on which it says that it came out, and where reading stopped."""
+    per_unit, unread = _dated(layout)
+    struck = [(words, find_dates(words)) for words in layout.struck[:_MOST_DATES]]
     lines = [(unit.text, spans) for unit, spans in per_unit] + struck
     order = day_month_order(layout.plain, lines)
     mentions: list[Mention] = []
@@ -135,7 +153,7 @@ def read_mentions(layout: Layout) -> tuple[list[Mention], list[date]]:
         mentions = _with_years(mentions, named, published)
     mentions = [replace(m, day=counted_day(m, mentions, published)) if m.span.count else m for m in mentions]
     mentions = [replace(m, role=Role.CITED) if _is_long_past(m, published) else m for m in mentions]
-    return [replace(m, earlier=_is_earlier(m, published)) for m in mentions], published
+    return [replace(m, earlier=_is_earlier(m, published)) for m in mentions], published, unread
 
 
 def _is_long_past(mention: Mention, published: Sequence[date]) -> bool:
@@ -166,7 +184,7 @@ def _with_years(mentions: list[Mention], named: set[date], published: Sequence[d
     for mention in mentions:
         if mention.span.form is Form.NO_YEAR and mention.day is None:
             near, text = beside[mention.unit.index], mention.unit.text
-            days = {add_year(mention.span, text, near, named, day) for day in published or [None]}
+            days = {add_year(mention.span, text, near, named, day) for day in published[:_MOST_BASES] or [None]}
             found.append(replace(mention, day=days.pop() if len(days) == 1 else None))
         else:
             found.append(mention)

@@ -21,6 +21,9 @@ _UNTIL = re.compile(
 _HOURS = re.compile(
     r"\bfrom\s+(?:[\d:.]+\s*[ap]\.?m\.?|noon|midnight)[^;\d]{0,12}?(?:until|till|to|through)\b", re.IGNORECASE
 )
+# "旧办法施行至A(止)" is the last day of the old.
+_RUNS_UNTIL = re.compile(r"(?:施行|实施|执行|使用|适用|收取|有效)[至到]$")
+_PUT_OFF = re.compile(r"[推延顺缓停]|调整|提前|改")
 _BY = re.compile(r"\b(?:by|before|no later than|prior to)\W+(?:\w+day,?\s+)?$", re.IGNORECASE)
 _AND_THEN = re.compile(r"[^.,;:()\d]{0,60}?(?:,| and| or)\s(?:on |from |as of )?", re.IGNORECASE)
 _REFERS = re.compile(r"\b(?:that (?:day|date|point|moment)|then)\b|(?:该日|那天|此日|当日)起", re.IGNORECASE)
@@ -65,7 +68,7 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int
         and (text[cue.end - 1] == "的" or text[span.start - 1] in "自从于")
     ):
         return _FAR  # "经批准自A起" begins anew at its preposition
-    if high - low + extra > most:
+    if high - low + extra > most or _of_another(text, cue, span, others):
         return _FAR
     gap = text[low:high]
     between = sum(1 for other in others if low <= other.start and other.end <= high)
@@ -73,6 +76,12 @@ def _distance(text: str, cue: Cue, span: Span, others: Sequence[Span], most: int
         return _FAR
     breaks = 60 * len(_BREAK.findall(gap)) + 20 * len(_JOIN.findall(gap))
     return len(gap) + extra + 25 * between + 14 * len(_COMMA.findall(gap)) + 6 * gap.count("(") + breaks
+
+
+def _of_another(text: str, cue: Cue, span: Span, others: Sequence[Span]) -> bool:
+    """Whether the wording stands right after another date: in "旧票价至A结束,新票价自B起" the end is A's."""
+    gap = text[cue.end : span.start]
+    return "," in gap and gap[-1] in "自从" and any(other.end == cue.start for other in others)
 
 
 def _nearest(text: str, cues: list[Cue], span: Span, others: Sequence[Span]) -> Cue | None:
@@ -143,6 +152,8 @@ def _referred(unit: Unit, table: list[Wording], following: str) -> Cue | None:
 def _bounded(text: str, span: Span, cue: Cue, spans: Sequence[Span]) -> Cue:
     """Turns the end of a stretch of time ("from A until B", "自A起至B") into the expiry that it is."""
     before = text[max(0, span.start - 45) : span.start]
+    if cue.role is Role.EFFECTIVE and _RUNS_UNTIL.search(before) and not _PUT_OFF.search(text[: span.start]):
+        return replace(cue, role=Role.EXPIRY)
     if cue.strength is Strength.HINT and _BY.search(before):
         return NO_CUE
     if cue.role is not Role.EFFECTIVE or not _UNTIL.search(before) or _HOURS.search(before):

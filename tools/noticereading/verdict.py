@@ -13,6 +13,7 @@ from typing import Literal
 
 from tools.noticereading.layout import Layout
 from tools.noticereading.model import Form, Mention, Role, Strength, Unit
+from tools.noticereading.pairs import settle_pairs
 from tools.noticereading.standing import open_ended_delay, proposal
 
 Reason = Literal["stated", "relative", "none", "several", "unnamed_day", "ambiguous", "not_in_force"]
@@ -35,7 +36,7 @@ _LATER_NOTICE = re.compile(
     re.IGNORECASE,
 )
 _UNNAMED = re.compile(
-    r"(?:自|于)?[^。;,]{0,10}(?:批准|通过|验收|收到|备案)(?:之日|当日|后)[^。;,]{0,8}(?:施行|实施|生效|执行)"
+    r"(?:批准|通过|验收|收到|备案)(?:之日|当日|后)[^。;,]{0,8}(?:施行|实施|生效|执行)"
     r"|\b(?:effective|takes? effect|in(?:to)? (?:force|effect))\b[^.;]{0,60}"
     r"\b(?:upon|once|when|after|following|until)\b[^.;]{0,20}\b(?:approval|approved|approves|ratification"
     r"|ratified|OMB|Office of Management|Council|Congress|Parliament|clearance|further notice)\b",
@@ -66,8 +67,20 @@ class Verdict:
     explanation: str
 
 
-def decide(layout: Layout, mentions: Sequence[Mention]) -> Verdict:
-    """The verdict on a notice, from its dates in their places."""
+def decide(layout: Layout, mentions: Sequence[Mention], unread: Unit | None = None) -> Verdict:
+    """The verdict on a notice, from its dates in their places; what was left unread might say something else."""
+    verdict = _decided(layout, mentions)
+    if unread is not None and (verdict.day is not None or verdict.reason == "none"):
+        return Verdict(
+            None,
+            "ambiguous",
+            unread,
+            "The notice names more dates, or has more parts, than can be weighed, and what is beyond was not read.",
+        )
+    return verdict
+
+
+def _decided(layout: Layout, mentions: Sequence[Mention]) -> Verdict:
     draft = proposal(layout)
     if draft is not None:
         return Verdict(
@@ -79,6 +92,7 @@ def decide(layout: Layout, mentions: Sequence[Mention]) -> Verdict:
     later = open_ended_delay(layout)
     if later is not None:
         return Verdict(None, "not_in_force", later, "The start was put off and the notice names no new day.")
+    mentions = settle_pairs(layout, mentions)
     live = _standing(mentions)
     top = _plainest(live)
     verdict = _from(top, live) if top else _nothing(layout, mentions)

@@ -16,6 +16,7 @@ _YEARS = (
     r"(?:taxable |plan |fiscal |calendar |model |school |award |policy |tax )*"
     r"(?:years?|periods?|returns?|contracts?|plans?|entries)"
 )
+_FROM = r"(?:(?:as )?from|as of|starting|on and after|since)"
 _RULE = r"(?:rule|regulation|order|notice|document|directive|policy|AD)s?"
 _MUST = (
     r"(?:must|should|need to|have to|required to|please|recommend\w*|encourage\w*|advise\w*|urge\w*"
@@ -155,6 +156,12 @@ ENGLISH: list[Wording] = [
     wording(
         Role.EFFECTIVE,
         Strength.HINT,
+        8,
+        rf"(?:can|may) be used (?:[^.;:,\d]{{1,40}}? )?{_FROM}  opens? (?:on|from)",
+    ),
+    wording(
+        Role.EFFECTIVE,
+        Strength.HINT,
         60,
         r"applicable(?: date| on| from| as of| beginning)?  deprecat(?:ed|ion|es?|ing)(?: date| on)?  read[- ]only",
     ),
@@ -170,7 +177,11 @@ ENGLISH: list[Wording] = [
         Role.EFFECTIVE,
         Strength.CHANGE,
         8,
-        r"appl(?:y|ies) (?:as )?(?:from|as of|starting|on and after|since)",
+        r"(?:appl(?:y|ies)|in use|replac(?:es?|ing) (?:it|them|this|these|the \w+(?: \w+)?)) "
+        rf"(?:\w+ ){{0,4}}?{_FROM}",
+        rf"(?:is|are|be|becomes?|stays?) (?:valid|charged|payable|levied|due|in use|applied)"
+        rf" (?:[^.;:,\d]{{1,40}}? )?{_FROM}",
+        rf"valid {_FROM}",
     ),
     wording(
         Role.EFFECTIVE,

@@ -103,6 +103,12 @@ CHINESE: list[Wording] = [
     wording(
         Role.EFFECTIVE,
         Strength.CHANGE,
+        10,
+        r"(?<=[日号])起(?:正式|开始|统一)?(?:使用|收取|收费|有效|适用|启用|开放|开通|按新)",
+    ),
+    wording(
+        Role.EFFECTIVE,
+        Strength.CHANGE,
         40,
         r"""
         下线  停止(?:提供|支持|运营|服务|使用|维护|更新|接受|受理|办理|销售)?  停服  停用  关停  关闭  终止
