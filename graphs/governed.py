@@ -14,7 +14,7 @@ the question again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Sequence
 from contextlib import aclosing, closing
 from typing import Any, Literal, cast
 
@@ -91,12 +91,36 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         finally:
             await asyncio.to_thread(self.driving.release, held)
 
+    def ainvoke(self, *given: Any, **options: Any) -> Any:
+        """As LangGraph's, for whoever makes the call."""
+        return _attributed(self.parts.identity.actor(), cast(Any, super()).ainvoke(*given, **options))
+
+    def astream_events(self, *given: Any, **options: Any) -> Any:
+        """As LangChain's, for whoever makes the call."""
+        events = cast(Any, super()).astream_events(*given, **options)
+        return _attributed_chunks(self.parts.identity.actor(), events)
+
     def _entry(self, actor: Actor, given: Any, config: Any, shown: Any) -> Any:
         if not _is_answer(given):
             return given
         if self.door == "here":
             self.parts.answers.record(actor, thread_of(config), given.resume, shown)
         return {}
+
+
+async def _attributed(actor: Actor, call: Awaitable[Any]) -> Any:
+    with acting_as(actor):
+        return await call
+
+
+async def _attributed_chunks(actor: Actor, chunks: Any) -> AsyncIterator[Any]:
+    async with aclosing(chunks):
+        while True:
+            with acting_as(actor):
+                chunk = await anext(chunks, _NO_MORE)
+            if chunk is _NO_MORE:
+                return
+            yield chunk
 
 
 def _is_answer(given: Any) -> bool:

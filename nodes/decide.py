@@ -56,7 +56,11 @@ class Decide(Step):
             actions = [effect] if effect is not None else []
             source, proposal, usage = "input", _plain(Proposal(kind="actions", actions=actions)), Usage()
         else:
-            source, proposal, usage = self._ask(agent, agent.decider, facts, token)
+            try:
+                source, proposal, usage = self._ask(agent, agent.decider, facts, token)
+            except BaseException:  # this process is going away, and the call may have been paid for
+                self._charge_only(lease, agent.decider.worst_case().model_dump())
+                raise
         took = self.ledger.clock.monotonic() - begun
         lost = worst_of(agent.decider.worst_case(), facts.run.takeovers) if agent.decider is not None else {}
         charge = {name: amount + lost.get(name, 0) for name, amount in usage.model_dump().items()}

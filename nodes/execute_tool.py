@@ -13,17 +13,20 @@ from nodes.judge import Judge
 from nodes.planning import plan
 from nodes.standing import Standing, at_its_end
 from nodes.step import Moment, Step, Update
+from state.digest import Json
 from state.operation import Operation
 from state.run import Lease
 from store import operations
 from store.ledger import Facts
 from store.operations import Planned
 from store.transaction import RunTransaction
-from tools.contract import Call, CancelToken, ReadTool, WriteTool
+from tools.claim import IN_DOUBT
+from tools.contract import Call, CancelToken, ReadTool, Tool, WriteTool
 from tools.gateway import Gateway, ReadOutcome, read
 from tools.settle import cancel_later_writes, settled
 
 PARALLEL_READS = 4
+ACTIONABLE = IN_DOUBT | {"planned", "approved"}
 
 
 class ExecuteTool(Step):
@@ -126,14 +129,9 @@ class ExecuteTool(Step):
         if not ending:
             self._planned_reads(lease, facts, token)
         for position, operation in enumerate(facts.operations):
-            if operation.effect == "read" or operation.status not in {"planned", "approved", "dispatched", "unknown"}:
-                continue
-            tool = tools.get(operation.tool)
-            if not isinstance(tool, WriteTool):
-                self._cannot_ask(lease, operation)
-                return {"outcome": "unknown"}
-            handle = self._gateway.look_up if ending else self._gateway.execute
-            status = handle(lease, operation, tool, task, token)
+            if operation.effect == "read" or operation.status not in (IN_DOUBT if ending else ACTIONABLE):
+                continue  # at the end nothing new happens, and what was never claimed needs no lookup
+            status = self._one(lease, operation, tools.get(operation.tool), task, token, ending)
             if status in {"superseded", "unknown"}:
                 return {"outcome": status}
             if status in {"no_budget", "busy", "expired"}:
@@ -142,6 +140,16 @@ class ExecuteTool(Step):
                 self._cancel_later(lease, facts.operations[position + 1 :])
                 return {"outcome": "reread"}
         return {"outcome": "done"}
+
+    def _one(
+        self, lease: Lease, operation: Operation, tool: Tool | None, task: Json, token: CancelToken, ending: bool
+    ) -> str:
+        """The operation's status after the gateway had it."""
+        if not isinstance(tool, WriteTool):
+            self._cannot_ask(lease, operation)
+            return "unknown"
+        handle = self._gateway.look_up if ending else self._gateway.execute
+        return handle(lease, operation, tool, task, token)
 
     def _cannot_ask(self, lease: Lease, operation: Operation) -> None:
         """The tool is gone from this program: what it did cannot be looked up here."""

@@ -18,6 +18,7 @@ from state.run import STATE_VERSION
 from store.ledger import Facts
 
 MAX_TAKEOVERS = 5
+MAX_GENERATIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +198,15 @@ def _of_refused(operations: list[Operation], agent: Agent) -> Standing | None:
                 return finish("timed_out", "approval_expired")
             return Standing("authorize")
         if each.status == "superseded":
-            return Standing("authorize")
+            return _planned_again(each)
     return None
+
+
+def _planned_again(operation: Operation) -> Standing:
+    """Another generation of the operation, but not without end: a resource may change faster than it is looked at."""
+    if operation.generation >= MAX_GENERATIONS:
+        return finish("failed", "tool_failed")
+    return Standing("authorize")
 
 
 def _asked_again(operation: Operation) -> bool:
@@ -209,7 +217,7 @@ def _asked_again(operation: Operation) -> bool:
 def _of_failed(failed: list[Operation], facts: Facts, agent: Agent) -> Standing:
     for each in failed:
         if each.error_class in {"resource_changed", "approval_expired"}:
-            return Standing("authorize")
+            return _planned_again(each)
         if each.error_class == "not_permitted":
             return finish("denied", "permission_revoked")
         if each.error_class == "key_conflict":

@@ -6,7 +6,7 @@ sources.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from nodes.step import Moment, Step, Update
 from state.acceptance import Expectation
@@ -65,7 +65,8 @@ class Verify(Step):
     def _read_back(operation: Operation, tool: WriteTool) -> Json | None:
         for _ in range(READ_BACKS):
             try:
-                return foreign(lambda: tool.read_back(operation.object_id or ""), "transient")
+                found: Any = foreign(lambda: tool.read_back(operation.object_id or ""), "transient")
+                return cast(Json, found) if isinstance(found, dict) else None
             except ToolError:
                 continue
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -16,6 +17,22 @@ class Clock(Protocol):
     def monotonic(self) -> int:
         """Milliseconds that never run backwards; used for durations inside one process."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """How long something may still be begun. Over when either clock says so: one may be set, the other may sleep."""
+
+    until: int
+    until_monotonic: int
+
+    @staticmethod
+    def of(clock: Clock, seconds: float) -> Permit:
+        length = int(seconds * 1000)
+        return Permit(clock.now() + length, clock.monotonic() + length)
+
+    def is_over(self, clock: Clock) -> bool:
+        return clock.now() > self.until or clock.monotonic() > self.until_monotonic
 
 
 class SystemClock:

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from state.digest import plain_text
+
 ErrorClass = Literal[
     "invalid_arguments",
     "not_permitted",
@@ -190,5 +192,5 @@ class ToolError(RemitError):
     code = "TOOL_FAILED"
 
     def __init__(self, error_class: ErrorClass, message: str) -> None:
-        super().__init__(message)
+        super().__init__(plain_text(message))
         self.error_class: ErrorClass = error_class

@@ -28,7 +28,7 @@ OperationStatus = Literal[
 
 _BEFORE = frozenset({"denied", "cancelled", "skipped"})
 OPERATION_MOVES: dict[str, frozenset[str]] = {
-    "planned": frozenset({"awaiting_approval", "dispatched"}) | _BEFORE,
+    "planned": frozenset({"awaiting_approval", "dispatched", "superseded"}) | _BEFORE,
     "awaiting_approval": frozenset({"approved", "rejected", "expired", "superseded"}) | _BEFORE,
     "approved": frozenset({"dispatched", "awaiting_approval", "expired", "superseded"}) | _BEFORE,
     "dispatched": frozenset({"committed", "failed", "unknown", "dispatched"}),

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from state.clock import Clock, iso
+from state.clock import Clock, Permit, iso
 from state.digest import Json
 from state.errors import ToolError
 from store.database import Connection, Database, Row, Statement, inserting, param
@@ -139,8 +139,8 @@ _RAISE = Statement(
 class Write:
     """One object to create. `resource_version` is the one that was approved; None checks nothing.
 
-    `permit_until` is a reading of the monotonic clock in milliseconds, after which the write must not happen any more:
-    a process that was frozen since its claim may find that others have looked the outcome up meanwhile.
+    After its `permit` the write must not happen any more: a process that was frozen since its claim may find that
+    others have looked the outcome up meanwhile.
     """
 
     kind: str
@@ -150,7 +150,7 @@ class Write:
     principal: str
     resource: str | None
     resource_version: int | None
-    permit_until: int | None = None
+    permit: Permit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class BusinessStore:
             known = connection.one(_EFFECT, self._key(operation_key=write.key))
             if known is not None:
                 return self._same(known, write)
-            if write.permit_until is not None and self._clock.monotonic() > write.permit_until:
+            if write.permit is not None and write.permit.is_over(self._clock):
                 raise ToolError("refused_by_target", "The permit of this call has run out; nothing was written.")
             self._check_grant(connection, write)
             self._check_version(connection, write)
@@ -235,8 +235,11 @@ class BusinessStore:
             )
 
     def lookup(self, key: str) -> Found | None:
-        """What was committed under this key, or None if nothing was (B4)."""
-        with self.database.read() as connection:
+        """What was committed under this key, or None if nothing was (B4).
+
+        It takes the write lock: a write that has begun elsewhere, even in a process that is frozen, is waited for.
+        """
+        with self.database.write() as connection:
             known = connection.one(_EFFECT, self._key(operation_key=key))
         return None if known is None else Found(known["object_id"], known["digest"])
 

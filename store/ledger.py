@@ -71,6 +71,8 @@ class Ledger:
     def acting(self, lease: Lease) -> Generator[RunTransaction]:
         """A driver records something that leads on: a turn, a plan, a claim. Raises LeaseLost, GuardRefused."""
         with self._driving(guard.act, lease) as tx:
+            if tx.run["takeovers"]:
+                tx.set(takeovers=0)  # a fact recorded is progress
             yield tx
 
     @contextmanager
@@ -94,8 +96,6 @@ class Ledger:
             now = self.clock.now()  # after the lock: a deadline may pass while we wait for it
             row = opening(connection, self.tenant, lease, now)
             tx = RunTransaction(connection, self.tenant, row, now, "remit")
-            if row["takeovers"]:
-                tx.set(takeovers=0)  # a fact recorded is progress
             yield tx
             tx.close()
 

@@ -1,8 +1,8 @@
 """The ledger's tables: keys and CHECKs are the guarantees.
 
 Every table has a `tenant_id`, first in its primary key (the audit counts by itself), and every foreign key includes it.
-Times are milliseconds since 1970 UTC, JSON is text, cost is in millionths of a US dollar. Numbers like (L3) are those of
-`store/ledger.py`.
+Times are milliseconds since 1970 UTC, JSON is text, cost is in millionths of a US dollar. Numbers like (L3) are those
+of `store/ledger.py`.
 """
 
 from __future__ import annotations

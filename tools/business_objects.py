@@ -53,7 +53,7 @@ class CreateObject(WriteTool):
                 principal=call.principal,
                 resource=call.resource,
                 resource_version=call.resource_version,
-                permit_until=call.permit_until,
+                permit=call.permit,
             )
         )
         return Receipt(found.object_id, found.digest)

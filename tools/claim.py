@@ -6,10 +6,12 @@ and the wish all have to hold together with the claim, or it is not made.
 
 from __future__ import annotations
 
-from state.approval import Approval
+from dataclasses import dataclass
+from typing import Literal
+
 from state.budget import shortfall
 from state.digest import operation_digest
-from state.errors import OperationKeyConflict
+from state.errors import ErrorClass, OperationKeyConflict
 from state.operation import Operation
 from state.run import Lease
 from store import approvals, effects, operations
@@ -24,6 +26,19 @@ MAX_CALLS = 3
 IN_DOUBT = frozenset({"dispatched", "unknown"})
 
 
+@dataclass(frozen=True, slots=True)
+class No:
+    """Why an operation is not claimed: what it becomes, or for one claimed before, the class of its failure."""
+
+    becomes: Literal["no_budget", "denied", "expired", "superseded"]
+    error_class: ErrorClass
+    detail: str
+
+
+def _denied(rule: str) -> No:
+    return No("denied", "not_permitted", rule)
+
+
 class Claim:
     """Takes operation keys for one ledger under one policy."""
 
@@ -31,18 +46,18 @@ class Claim:
         self._ledger = ledger
         self._policy = policy
 
-    def take(self, lease: Lease, operation: Operation, tool: WriteTool) -> str:
-        """Everything is checked at this moment, in the transaction that claims the key."""
+    def take(self, lease: Lease, operation: Operation, tool: WriteTool, proof: bool) -> str:
+        """The operation's status afterwards; `dispatched` if it is claimed.
+
+        `proof` says of an operation that was claimed before whether it is proven that nothing was done.
+        """
         current = None if operation.resource is None else tool.resource_version(operation.resource)
         with self._ledger.acting(lease) as tx:
-            spent = self._spent(tx, operation, tool)
-            if spent is not None:
-                return spent
-            refused = self._refusal(tx, operation, tool, current)
-            if refused is not None:
-                return refused
+            no = self._no(tx, operation, tool, current)
+            if no is not None:
+                return self._refuse(tx, operation, no, proof)
             if not effects.own_effect(tx, operation, lease.fence):
-                taken = self._taken(tx, operation, tool, lease)
+                taken = self._taken(tx, operation, lease)
                 if taken is not None:
                     return taken
             tx.add(used_tool_calls=1, inflight=0 if operation.status == "dispatched" else 1)
@@ -52,80 +67,67 @@ class Claim:
             tx.event("tool.call.started", {**named(operation), "try": number})
         return "dispatched"
 
-    def _spent(self, tx: RunTransaction, operation: Operation, tool: WriteTool) -> str | None:
-        """No call is left, in the run's budget or for this operation. A claim that was made before is given back."""
-        missing = shortfall(*budget_of(tx.run), {"tool_calls": 1})
-        made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
-        if missing is None and made < MAX_CALLS:
-            return None
-        if operation.status not in IN_DOUBT:
-            return "no_budget"
-        if not tool.lookup_is_authoritative:
-            settled(tx, operation, "unknown", error_class="unknown_outcome", detail=f"not found after {made} calls")
-            return "unknown"
-        settled(tx, operation, "failed", error_class="transient", detail=f"not done after {made} calls")
-        return "failed"
+    # --- may it happen now? -------------------------------------------------------------------------------
 
-    def _refusal(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> str | None:
-        """The status an operation gets instead of being claimed, or None if it may happen now."""
-        ruling = self._policy.may_act(tx.run["requester"], tool, operation.resource)
+    def _no(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> No | None:
+        """Why the operation must not be claimed now, or None if it may."""
+        made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
+        if made >= MAX_CALLS or shortfall(*budget_of(tx.run), {"tool_calls": 1}) is not None:
+            return No("no_budget", "transient", f"not found after {made} calls")
         start = self._policy.may_start(tx.connection, tx.tenant, tx.run["requester"], tx.run["agent_id"])
-        for each in (ruling, start):
-            if not each.allowed:
-                return self._deny(tx, operation, each.rule)
-        if tool.needs_approval:
-            approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-            refused = self._approval_refusal(tx, operation, approval)
-            if refused is not None:
-                return refused
+        for ruling in (self._policy.may_act(tx.run["requester"], tool, operation.resource), start):
+            if not ruling.allowed:
+                return _denied(ruling.rule)
         if tool.version != operation.tool_version:
-            return self._deny(tx, operation, f"{tool.id} is not the version that was approved")
+            return _denied(f"{tool.id} is not the version that was approved")
+        if tool.needs_approval:
+            no = self._not_approved(tx, operation)
+            if no is not None:
+                return no
         if current != operation.resource_version:
-            return self._resource_changed(tx, operation)
+            return No("superseded", "resource_changed", "resource changed")
         return None
 
-    def _approval_refusal(self, tx: RunTransaction, operation: Operation, approval: Approval | None) -> str | None:
+    def _not_approved(self, tx: RunTransaction, operation: Operation) -> No | None:
         """Still approved, for exactly these arguments, by people who may still say so, and not expired."""
+        approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
         digest = operation_digest(operation.tool, operation.tool_version, operation.arguments)
         if approval is None or approval.status != "approved":
-            return self._deny(tx, operation, "not approved")
+            return _denied("not approved")
         if not approval.digest == operation.digest == digest:
-            return self._deny(tx, operation, "ApprovalDigestMismatch: these are not the arguments that were approved")
-        decisions = approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id)
-        for decision in decisions:
+            return _denied("ApprovalDigestMismatch: these are not the arguments that were approved")
+        for decision in approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id):
             ruling = self._policy.may_approve(tx.connection, tx.tenant, decision.approver, operation.tool)
             if decision.answer == "approve" and not ruling.allowed:
-                return self._deny(tx, operation, ruling.rule)
-        if approval.expires_at <= tx.now and operation.status in IN_DOUBT:
-            settled(tx, operation, "failed", error_class="approval_expired", detail="not done; its approval expired")
-            return "failed"
+                return _denied(ruling.rule)
         if approval.expires_at <= tx.now:
-            approvals.move(tx, approval, "expired")
-            operations.move(tx, operation, "expired", detail="approved")
-            tx.event("approval.expired", {"approval_id": approval.approval_id, "after": "approval"})
-            return "expired"
+            return No("expired", "approval_expired", "approved")
         return None
 
-    def _deny(self, tx: RunTransaction, operation: Operation, rule: str) -> str:
-        if operation.status in IN_DOUBT:  # looked up and not done: the claim is given back
-            settled(tx, operation, "failed", error_class="not_permitted", detail=rule)
-        else:
-            operations.move(tx, operation, "denied", error_class="permission_revoked", detail=rule)
-        tx.event("policy.denied", {**named(operation), "rule": rule})
-        return "denied"
-
-    def _resource_changed(self, tx: RunTransaction, operation: Operation) -> str:
+    def _refuse(self, tx: RunTransaction, operation: Operation, no: No, proof: bool) -> str:
+        """Write down that it was not claimed. A claim that was made before is given back: as failed where it is proven
+        that nothing was done, as unknown where it is not.
+        """
+        if no.becomes == "denied":
+            tx.event("policy.denied", {**named(operation), "rule": no.detail})
         if operation.status in IN_DOUBT:
-            settled(tx, operation, "failed", error_class="resource_changed", detail="resource changed")
-        else:
-            approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-            if approval is not None:
-                approvals.move(tx, approval, "superseded")
-            operations.move(tx, operation, "superseded", detail="resource changed")
-        tx.event("approval.superseded", {**named(operation), "why": "resource changed"})
-        return "superseded"
+            status = "failed" if proof else "unknown"
+            error_class = no.error_class if proof else "unknown_outcome"
+            settled(tx, operation, status, error_class=error_class, detail=no.detail)
+            return status
+        if no.becomes == "no_budget":
+            return no.becomes
+        approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
+        if approval is not None and no.becomes in {"expired", "superseded"}:
+            approvals.move(tx, approval, no.becomes)
+            tx.event(f"approval.{no.becomes}", {"approval_id": approval.approval_id, "why": no.detail})
+        error_class = "permission_revoked" if no.becomes == "denied" else None
+        operations.move(tx, operation, no.becomes, error_class=error_class, detail=no.detail)
+        return no.becomes
 
-    def _taken(self, tx: RunTransaction, operation: Operation, tool: WriteTool, lease: Lease) -> str | None:
+    # --- whose key is it? ---------------------------------------------------------------------------------
+
+    def _taken(self, tx: RunTransaction, operation: Operation, lease: Lease) -> str | None:
         """What an effect that exists under the key means for this operation; None if it may be claimed again."""
         owner = effects.effect(tx.connection, tx.tenant, operation.operation_key)
         assert owner is not None

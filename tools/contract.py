@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
+from state.clock import Permit
 from state.digest import Json, plain_text
 from state.errors import ErrorClass, InputInvalid, ToolError
 
@@ -57,7 +58,7 @@ class Call:
     resource: str | None = None
     resource_version: int | None = None
     task: Json = field(default_factory=dict[str, Any])
-    permit_until: int | None = None  # monotonic milliseconds; a write checks it immediately before it happens
+    permit: Permit | None = None  # a write checks it immediately before it happens
     token: CancelToken = field(default_factory=CancelToken)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from state.clock import Permit
 from state.digest import Json, canonical, plain_text
 from state.errors import ErrorClass, ToolError
 from state.operation import Operation
@@ -71,15 +72,17 @@ class Gateway:
     def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Bring an operation as far as it can get now. Raises LeaseLost, GuardRefused."""
         call = self._call(operation, task, token)
+        proof = True
         if operation.status in IN_DOUBT:
             found = self._look_up(lease, operation, tool, call)
             if found != "not_found":
                 return found
-        permitted = self._permitted(call, tool)  # from before the claim on, to be on the safe side
-        status = self._claim.take(lease, operation, tool)
+            proof = self._is_proof(lease, operation, tool)
+        permit = Permit.of(self._ledger.clock, tool.longest_call_s)  # from before the claim on
+        status = self._claim.take(lease, operation, tool, proof)
         if status != "dispatched":
             return status
-        return self._act(lease, moved(operation, "dispatched"), tool, permitted)
+        return self._act(lease, moved(operation, "dispatched"), tool, replace(call, permit=permit))
 
     def look_up(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Find out what became of a dispatched or unknown operation, without doing anything.
@@ -110,10 +113,6 @@ class Gateway:
             task=task,
             token=token,
         )
-
-    def _permitted(self, call: Call, tool: WriteTool) -> Call:
-        """The call with its permit: from the claim on, for as long as a call of this tool may take."""
-        return replace(call, permit_until=self._ledger.clock.monotonic() + int(tool.longest_call_s * 1000))
 
     # --- act ------------------------------------------------------------------------------------------------
 

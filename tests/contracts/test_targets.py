@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
+from state.budget import Budget
 from state.errors import ToolError
 from tests.support.target import Box, breaks, is_lost, letters, refuses
 from tests.support.world import World
@@ -190,6 +192,63 @@ def test_an_effect_beside_one_that_failed_is_read_back_all_the_same(world: World
 
     assert [each.verified for each in run.operations] == [True, None]
     assert (run.status, run.writes) == ("succeeded/completed", ["committed", "failed"])
+
+
+@pytest.mark.parametrize("proven", [True, False])
+def test_a_claim_is_given_back_as_not_done_only_with_proof(loop_world: World, proven: bool) -> None:
+    box = Box(answers=[breaks], forgets=True)
+    contract = {"dedups_by_key": True, "lookup_is_authoritative": True, "ends_with_its_call": proven}
+    loop_world.agent_has(budget=Budget(tool_calls=1), max_repairs=0)
+    loop_world.sends_letters(box, letters("ada"), **contract)
+
+    run = loop_world.noter().approve()
+
+    assert (run.effect, run.writes) == (("none", ["failed"]) if proven else ("unknown", ["unknown"]))
+
+
+def test_a_cancel_looks_up_what_was_claimed_and_nothing_else(world: World) -> None:
+    box = Box(answers=[breaks])
+    world.sends_letters(box, letters("ada", "bob"))
+    run = world.noter()
+    box.before.append(run.cancel)
+
+    run.approve()
+
+    assert (run.status, run.effect, run.writes) == ("cancelled/user", "committed", ["committed", "cancelled"])
+    assert box.letters == ["ada"]
+
+
+def test_a_resource_that_never_stays_as_it_is_ends_the_run(world: World) -> None:
+    versions = itertools.count()
+    contract: dict[str, Any] = {
+        "needs_approval": False,
+        "resource": lambda self, arguments: "box:1",
+        "resource_version": lambda self, resource: next(versions),
+    }
+    world.sends_letters(Box(), letters("ada"), **contract)
+
+    run = world.noter()
+
+    assert (run.status, run.effect, set(run.writes)) == ("failed/tool_failed", "none", {"superseded"})
+
+
+@pytest.mark.parametrize("found", [[], "text", True, {"to": 1}])
+def test_whatever_a_reader_gives_is_compared_and_not_believed(world: World, found: Any) -> None:
+    world.sends_letters(Box(), letters("ada"), read_back=lambda self, object_id: found)
+
+    assert world.noter().approve().status == "failed/verification_failed"
+
+
+def test_words_that_no_database_can_hold_are_escaped(world: World) -> None:
+    def says_something_odd(self: Any, call: Any) -> Receipt:
+        raise ToolError("refused_by_target", "odd \ud83d")
+
+    world.agent_has(max_repairs=0)
+    world.sends_letters(Box(), letters("ada"), act=says_something_odd)
+
+    run = world.noter().approve()
+
+    assert (run.status, run.operations[-1].detail) == ("failed/tool_failed", "odd \\ud83d")
 
 
 def test_a_tool_error_needs_a_class_that_says_what_may_follow() -> None:

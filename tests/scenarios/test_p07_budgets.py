@@ -119,6 +119,20 @@ def test_a_proposal_that_a_dead_driver_may_have_paid_for_is_charged(loop_world: 
     assert (run.status, run.row.used["model_calls"], run.row.used["output_tokens"]) == ("waiting/approval", 2, 107)
 
 
+def test_a_decision_that_its_process_did_not_survive_is_charged_each_time(loop_world: World) -> None:
+    usage = Usage(model_calls=1)
+    decider = loop_world.decider_says(KeyboardInterrupt(), usage=usage)
+    loop_world.agent_has(budget=Budget(model_calls=3))
+    run = loop_world.start("noter", {}, drive=False)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            run.goes_on()
+
+    run.goes_on()
+
+    assert (run.status, decider.asked) == ("budget_exceeded/model_calls", 3)
+
+
 def test_what_was_used_is_charged_once_however_often_the_process_changes(world: World) -> None:
     spent = {"model_calls": 1, "input_tokens": 100, "output_tokens": 10, "cost_microusd": 7}
     world.decider_says({**note(), "usage": spent}, final(), usage=Usage(**spent))
