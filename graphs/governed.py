@@ -97,8 +97,11 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def astream_events(self, *given: Any, **options: Any) -> Any:
         """As LangChain's, for whoever makes the call."""
+        actor = self.parts.identity.actor()
         events = cast(Any, super()).astream_events(*given, **options)
-        return _attributed_chunks(self.parts.identity.actor(), events)
+        if options.get("version") == "v3":  # this one is awaited for a stream of its own kind
+            return _attributed(actor, events)
+        return _attributed_chunks(actor, events)
 
     def _entry(self, actor: Actor, given: Any, config: Any, shown: Any) -> Any:
         if not _is_answer(given):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -208,6 +209,30 @@ def test_an_answer_belongs_to_whoever_called_and_not_to_who_takes_the_chunks(gra
     assert [(each["actor"], each["result"]) for each in decided] == [("mallory", "refused")]
 
 
+async def _answer_later(graph: GovernedGraph, answer: Any, how: str) -> None:
+    with acting_as("mallory"):
+        called = (
+            graph.ainvoke(Command(resume=answer), THREAD)
+            if how == "ainvoke"
+            else getattr(graph, how)(Command(resume=answer), THREAD)
+        )
+    if how == "ainvoke":
+        await called
+        return
+    async for _ in called:
+        pass
+
+
+@pytest.mark.parametrize("how", ["ainvoke", "astream", "astream_events"])
+def test_an_answer_sent_without_waiting_belongs_to_whoever_sent_it(graph_world: World, how: str) -> None:  # A17
+    graph = governed(graph_world)
+    shown = graph.invoke(graph_world.check_input(), THREAD)
+
+    asyncio.run(_answer_later(graph, decision(shown), how))
+
+    assert (RunInWorld(graph_world, "t1").status, graph_world.tickets) == ("waiting/approval", [])
+
+
 def test_the_mirror_says_that_a_run_waits_also_when_it_is_asked_again(graph_world: World) -> None:
     graph = governed(graph_world)
     first = graph.invoke(graph_world.check_input(), THREAD)
@@ -263,8 +288,6 @@ async def _ask_and_answer(graph: GovernedGraph, task: Any) -> Any:
 
 
 def test_the_door_stands_in_front_of_async_calls_too(graph_world: World) -> None:
-    import asyncio
-
     ended = asyncio.run(_ask_and_answer(governed(graph_world), graph_world.check_input()))
 
     assert (ended["status"], len(graph_world.tickets)) == ("succeeded", 1)
