@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 
 from state.budget import Budget, Usage
+from tests.support.faults import CannotBeAsked
 from tests.support.world import RunInWorld, World, final, note
 
 HOUR_S = 3600
@@ -185,6 +186,18 @@ def test_a_deadline_ends_a_run_that_waits(world: World) -> None:
     run.goes_on()
 
     assert (run.status, world.tickets) == ("timed_out/deadline", [])
+
+
+def test_a_deadline_that_passes_while_an_outcome_is_unknown_says_that_it_is(world: World) -> None:
+    world.target(CannotBeAsked)
+    deadline = world.clock.now() + HOUR_S * 1000
+    run = world.start("catalog-check", world.check_input(), deadline=deadline).approve()
+    assert run.status == "waiting/reconciliation"
+
+    world.clock.passes(seconds=HOUR_S + 1)
+    run.goes_on()
+
+    assert (run.status, run.effect) == ("timed_out/deadline", "unknown")
 
 
 def test_a_deadline_that_passes_between_approval_and_claim_comes_first(world: World) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from state.errors import RunAlreadyTerminal
+from state.errors import Conflict, NotAllowed, RunAlreadyTerminal
+from tests.support.child import dies_in
 from tests.support.faults import CannotBeAsked, LosesTheResponse, does_first
-from tests.support.world import World, final, note
+from tests.support.world import USER, World, final, note
 
 
 def test_a_run_cancelled_while_waiting_creates_nothing_and_a_late_approve_changes_nothing(world: World) -> None:  # C7
@@ -137,3 +138,51 @@ def test_a_pause_while_waiting_holds_back_an_approved_effect(world: World) -> No
     run.resume()
 
     assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
+
+
+@pytest.mark.parametrize("wish", ["cancel", "pause", "resume"])
+def test_somebody_without_a_right_to_the_run_wishes_nothing(world: World, wish: str) -> None:
+    run = world.check()
+
+    with pytest.raises(NotAllowed, match="mallory may not control"):
+        getattr(run, wish)(by="mallory")
+
+    assert (run.status, run.row.desired_action) == ("waiting/approval", "none")
+
+
+def test_a_paused_run_whose_requester_lost_the_permission_stays_paused_and_says_why(world: World) -> None:
+    run = world.start("catalog-check", world.check_input(), drive=False)
+    run.pause()
+    run.goes_on()
+    world.forbid(USER, "start")
+
+    with pytest.raises(Conflict, match="may not act any more"):
+        run.resume()
+
+    assert run.status == "paused/user"
+
+
+def test_a_run_that_is_being_cancelled_cannot_pause(world: World) -> None:
+    said: list[str] = []
+
+    def cancel_and_pause() -> None:
+        said.append(run.cancel())
+        with pytest.raises(Conflict, match="is being cancelled"):
+            run.pause()
+
+    world.target(does_first(cancel_and_pause))
+    run = world.check()
+    run.approve()
+
+    assert (said, run.status, run.effect) == (["cancelling"], "cancelled/user", "committed")
+
+
+def test_a_cancel_of_a_run_whose_driver_died_in_the_middle_looks_up_what_it_did(world: World) -> None:
+    run = world.check().approve(drive=False)
+    world.restart()
+    assert dies_in("B", world, run) == -9
+
+    assert run.cancel() == "cancelling"
+    run.goes_on()
+
+    assert (run.status, run.effect, len(world.tickets)) == ("cancelled/user", "committed", 1)
