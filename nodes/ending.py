@@ -8,15 +8,17 @@ from __future__ import annotations
 from nodes.result import result_of
 from state.digest import Json
 from state.run import TERMINAL, effect_of, effects_of
-from store import approvals, operations, runs
+from store import operations, runs
 from store.database import encode
 from store.ledger import Facts
 from store.transaction import RunTransaction, effect_rows
+from tools.settle import cancel_unclaimed
 
 
 def end(tx: RunTransaction, facts: Facts, status: str, reason: str, explanation: str = "") -> Json:
     """End the run inside this transaction; answers `{summary, effect}`. Raises IllegalMove, RunAlreadyTerminal."""
-    close_open(tx, facts)
+    for operation in facts.operations:
+        cancel_unclaimed(tx, operation, "the run ended")
     effects = effects_of(list(effect_rows(tx.connection, tx.tenant, tx.run_id)))
     made = operations.with_results(tx.connection, tx.tenant, tx.run_id, 1)
     result, failure = result_of(facts, made, status, reason, effects, explanation)
@@ -33,14 +35,3 @@ def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> 
         end(tx, facts, status, reason)
     elif tx.run["status"] != "queued" and tx.run["status"] not in TERMINAL:
         tx.move("queued")
-
-
-def close_open(tx: RunTransaction, facts: Facts) -> None:
-    """What was planned and asked of the turn is cancelled with the run."""
-    for operation in facts.operations:
-        approval = facts.approvals.get(operation.operation_id)
-        if operation.status not in {"planned", "awaiting_approval", "approved"}:
-            continue
-        if approval is not None and approval.status in {"pending", "approved"}:
-            approvals.move(tx, approval, "cancelled")
-        operations.move(tx, operation, "cancelled", detail="the run ended")

@@ -95,11 +95,11 @@ class Database:
     its version is not the one this program writes.
     """
 
-    def __init__(self, path: Path, metadata: MetaData, head: str, *, synchronous: str = "FULL") -> None:
+    def __init__(self, path: Path, metadata: MetaData, head: str) -> None:
         self.path = path
         self._lock = threading.RLock()
         with _explained(path):
-            self._raw = _open(path, synchronous)
+            self._raw = _open(path)
             self._connection = Connection(self._raw)
             self._prepare(metadata, head)
 
@@ -162,11 +162,11 @@ def check_version(path: Path, version: str | None, head: str) -> None:
     raise DatabaseTooOld(f"{path} has version {version or 'none'}, this Remit needs {head}: run `remit db upgrade`.")
 
 
-def _open(path: Path, synchronous: str) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     raw = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     raw.execute("PRAGMA journal_mode = WAL")
-    raw.execute(f"PRAGMA synchronous = {synchronous}")
+    raw.execute("PRAGMA synchronous = FULL")
     raw.execute("PRAGMA foreign_keys = ON")
     return raw
 

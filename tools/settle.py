@@ -9,6 +9,7 @@ from state.operation import Operation
 from store import approvals, effects, operations
 from store.transaction import RunTransaction
 
+UNCLAIMED = frozenset({"planned", "awaiting_approval", "approved"})
 _EVENTS = {"committed": "tool.call.completed", "failed": "tool.call.failed", "unknown": "tool.call.unknown"}
 
 
@@ -41,12 +42,21 @@ def settled(
 
 def cancel_later_writes(tx: RunTransaction, later: list[Operation]) -> None:
     """After an effect of a turn that was not committed, later effects of the same turn are not made."""
-    for operation in later:
-        if operation.effect == "write" and operation.status in {"planned", "approved", "awaiting_approval"}:
-            approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-            if approval is not None and approval.status in {"pending", "approved"}:
-                approvals.move(tx, approval, "cancelled")
-            operations.move(tx, operation, "cancelled", detail="an earlier effect of the turn was not committed")
+    why = "an earlier effect of the turn was not committed"
+    cancelled = [each.operation_id for each in later if each.effect == "write" and cancel_unclaimed(tx, each, why)]
+    if cancelled:
+        tx.event("run.stage", {"stage": "effects cancelled", "operations": cancelled, "why": why})
+
+
+def cancel_unclaimed(tx: RunTransaction, operation: Operation, why: str) -> bool:
+    """Cancel an operation that was never claimed, with its question; False for one that was, or that is over."""
+    if operation.status not in UNCLAIMED:
+        return False
+    approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
+    if approval is not None and approval.status in {"pending", "approved"}:
+        approvals.move(tx, approval, "cancelled")
+    operations.move(tx, operation, "cancelled", detail=why)
+    return True
 
 
 def moved(operation: Operation, status: str) -> Operation:

@@ -104,6 +104,7 @@ def test_after_an_effect_that_failed_the_later_ones_of_the_turn_are_not_made(wor
     run = world.noter().approve()
 
     assert (box.letters, run.writes) == (["ada"], ["committed", "failed", "cancelled"])
+    assert "run.stage" in run.timeline
     assert (run.status, run.effect) == ("succeeded/completed", "committed")
 
 
