@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +17,10 @@ class Clock(Protocol):
 
     def monotonic(self) -> int:
         """Milliseconds that never run backwards; used for durations inside one process."""
+        ...
+
+    def wait(self, ms: int, until: threading.Event) -> None:
+        """Let so many milliseconds pass, or fewer: the event ends the wait."""
         ...
 
 
@@ -43,6 +48,9 @@ class SystemClock:
 
     def monotonic(self) -> int:
         return time.monotonic_ns() // 1_000_000
+
+    def wait(self, ms: int, until: threading.Event) -> None:
+        until.wait(ms / 1000)
 
 
 def iso(ms: int | None) -> str | None:

@@ -32,6 +32,7 @@ ErrorClass = Literal[
     "resource_changed",
     "approval_expired",
     "key_conflict",
+    "not_done",
     "internal",
 ]
 
@@ -186,11 +187,13 @@ class ToolError(RemitError):
     """What a tool knows about its own failed call.
 
     `error_class` decides what may follow: `unknown_outcome` means that the effect may have happened and is
-    looked up; every other class means that it has not happened.
+    looked up; every other class means that it has not happened. `transient` and `rate_limited` may be tried again
+    under the same key, not before `retry_after_s` seconds where the target asks for that.
     """
 
     code = "TOOL_FAILED"
 
-    def __init__(self, error_class: ErrorClass, message: str) -> None:
+    def __init__(self, error_class: ErrorClass, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(plain_text(message))
         self.error_class: ErrorClass = error_class
+        self.retry_after_s = retry_after_s

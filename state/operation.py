@@ -108,6 +108,7 @@ class Operation:
     detail: str | None
     object_id: str | None
     verified: bool | None
+    next_at: int | None = None  # when the next try or lookup may be made, in milliseconds since 1970 UTC
 
 
 # One level of names that only trusted code may give; a proposal that holds one is refused at any depth.

@@ -97,7 +97,7 @@ def effect(connection: Connection, tenant: str, operation_key: str) -> Row | Non
     return connection.one(_EFFECT, {"tenant": tenant, "operation_key": operation_key})
 
 
-def own_effect(tx: RunTransaction, operation: Operation, fence: int) -> bool:
+def own_effect(tx: RunTransaction, operation: Operation, fence: int, dedups_until: int | None) -> bool:
     """Become the one claimer of a key nobody owns (L3); False if there is an effect under it already."""
     row = {
         "tenant_id": tx.tenant,
@@ -110,6 +110,7 @@ def own_effect(tx: RunTransaction, operation: Operation, fence: int) -> bool:
         "object_id": None,
         "claimed_at": tx.now,
         "settled_at": None,
+        "dedups_until": dedups_until,
     }
     return tx.connection.execute(_INSERT_EFFECT, row) == 1
 

@@ -117,6 +117,7 @@ def insert(tx: RunTransaction, planned: Planned) -> bool:
         "verified": None,
         "created_at": tx.now,
         "updated_at": tx.now,
+        "next_at": None,
     }
     return tx.connection.execute(_INSERT, row) == 1
 
@@ -195,4 +196,5 @@ def operation_of(row: Row) -> Operation:
         detail=row["detail"],
         object_id=row["object_id"],
         verified=None if row["verified"] is None else bool(row["verified"]),
+        next_at=row["next_at"],
     )

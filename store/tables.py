@@ -110,6 +110,7 @@ runs = Table(
     number("last_activity_at"),
     text("result", null=True),
     text("failure", null=True),
+    number("budget_refused", default="0"),  # 1: somebody who was asked for more budget said no
     PrimaryKeyConstraint("tenant_id", "run_id"),
     ForeignKeyConstraint(["tenant_id", "task_id"], ["tasks.tenant_id", "tasks.task_id"]),
     ForeignKeyConstraint(["tenant_id", "agent_version"], ["agent_versions.tenant_id", "agent_versions.version_id"]),
@@ -189,6 +190,7 @@ operations = Table(
     Column("verified", Integer, nullable=True),
     number("created_at"),
     number("updated_at"),
+    number("next_at", null=True),  # when the next try or lookup may be made; NULL: none is to come
     PrimaryKeyConstraint("tenant_id", "operation_id"),
     UniqueConstraint("tenant_id", "run_id", "turn", "idx", "generation"),
     *of_run(),
@@ -210,8 +212,10 @@ effects = Table(
     text("object_id", null=True),
     number("claimed_at"),
     number("settled_at", null=True),
+    number("dedups_until", null=True),  # until when the target itself makes one object per key; NULL: it does not
+    # No reference to the operation: the key of an effect outlives the run that made it.
     PrimaryKeyConstraint("tenant_id", "operation_key"),  # (L3) one key, one effect
-    ForeignKeyConstraint(["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"]),
+    Index("effects_by_status", "tenant_id", "status", "claimed_at"),
     one_of("status", ["dispatched", "committed", "failed", "unknown"]),
     CheckConstraint("status <> 'committed' OR object_id IS NOT NULL", name="committed_has_a_receipt"),
 )

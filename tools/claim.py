@@ -23,6 +23,7 @@ from tools.policy import Policy
 from tools.settle import moved, named, settled
 
 MAX_CALLS = 3
+FOR_EVER = 2**62  # milliseconds since 1970
 IN_DOUBT = frozenset({"dispatched", "unknown"})
 
 
@@ -56,7 +57,7 @@ class Claim:
             no = self._no(tx, operation, tool, current)
             if no is not None:
                 return self._refuse(tx, operation, no, proof)
-            if not effects.own_effect(tx, operation, lease.fence):
+            if not effects.own_effect(tx, operation, lease.fence, _dedups_until(tool, tx.now)):
                 taken = self._taken(tx, operation, lease)
                 if taken is not None:
                     return taken
@@ -156,3 +157,10 @@ class Claim:
         operations.move(tx, moved(operation, "dispatched"), "failed", error_class="key_conflict", detail=detail)
         tx.event("tool.call.failed", {**named(operation), "error_class": "key_conflict", "detail": detail})
         return "failed"
+
+
+def _dedups_until(tool: WriteTool, now: int) -> int | None:
+    """Until when the target itself makes one object per key, in milliseconds since 1970 UTC."""
+    if not tool.dedups_by_key:
+        return None
+    return FOR_EVER if tool.key_valid_for_s is None else now + int(tool.key_valid_for_s * 1000)

@@ -7,6 +7,7 @@ its operation key, the resource it touches, how to look an outcome up, and how t
 from __future__ import annotations
 
 import re
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,13 +32,15 @@ class Arguments(BaseModel):
 
 
 class CancelToken:
-    """Tripped by cancel, deadline, loss of the lease and drain. Long calls look at it."""
+    """Tripped by cancel, deadline, loss of the lease and drain. Long calls look at it, or wait for `event`."""
 
     def __init__(self) -> None:
         self._why: str | None = None
+        self.event = threading.Event()
 
     def trip(self, why: str) -> None:
         self._why = self._why or why
+        self.event.set()
 
     @property
     def tripped(self) -> str | None:
@@ -108,18 +111,37 @@ class ReadTool(Tool):
 class WriteTool(Tool):
     """Has an effect. Whatever it declares here is what Remit can promise for it.
 
-    `dedups_by_key` says that the target itself makes at most one object per key, for ever; `lookup_is_authoritative`
-    that "not found" from `lookup` means "has not happened", once no call can be under way any more, which is
-    `longest_call_s` seconds after the claim. `ends_with_its_call` says that nothing of a call is under way any more
-    when it has returned, raised, or lost its process (a local write; not a request to another machine).
+    About repeating and looking up:
+
+    * `dedups_by_key`: the target itself makes at most one object per key, for `key_valid_for_s` seconds from the first
+      claim on (None: for ever). After that time it counts as a target without keys.
+    * `lookup_is_authoritative`: "not found" from `lookup` means "has not happened", once no call can be under way any
+      more, which is `longest_call_s` and `visible_within_s` seconds after the claim.
+    * `visible_within_s`: how long what was done may stay invisible to `lookup` and `read_back`.
+    * `lookups`: how often an unknown outcome is looked up, with growing waits, before a person is asked.
+
+    About a call that is going on:
+
+    * `longest_call_s`: after so long a call is given up, and its outcome is unknown.
+    * `ends_with_its_call`: nothing of a call is under way any more when it has returned, raised, or lost its process (a
+      local write; not a request to another machine). Such a call is waited for.
+    * `cancellable`: what a tripped token does: `yes`, the call ends by itself; `kill`, its process is killed; `no`,
+      it is given up. In each case its outcome is unknown until it is looked up.
+
+    `compensates` names the tool whose effect this one takes back; see `compensation`.
     """
 
     effect = "write"
     needs_approval: ClassVar[bool] = True
     dedups_by_key: ClassVar[bool] = False
+    key_valid_for_s: ClassVar[float | None] = None
     lookup_is_authoritative: ClassVar[bool] = False
+    visible_within_s: ClassVar[float] = 0.0
+    lookups: ClassVar[int] = 6
     longest_call_s: ClassVar[float] = 60.0
     ends_with_its_call: ClassVar[bool] = False
+    cancellable: ClassVar[Literal["yes", "kill", "no"]] = "no"
+    compensates: ClassVar[str | None] = None
 
     def operation_key(self, arguments: Json) -> str | None:
         """The business effect that the arguments name, or None for a key from run, turn and index."""
@@ -135,6 +157,13 @@ class WriteTool(Tool):
         """The version of a resource now, or None where the target has none."""
         del resource
         return None
+
+    def compensation(self, arguments: Json, object_id: str) -> Json:
+        """The arguments with which this tool takes back an effect of the tool that it compensates.
+
+        `arguments` are those of the effect, `object_id` is what it made.
+        """
+        raise NotImplementedError(f"{self.name} compensates nothing.")
 
     @abstractmethod
     def permitted(self, principal: str, resource: str | None) -> str | None:

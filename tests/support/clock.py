@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from state.clock import SystemClock
 
 START = SystemClock().now()
@@ -18,6 +20,10 @@ class ManualClock:
 
     def monotonic(self) -> int:
         return self._now
+
+    def wait(self, ms: int, until: threading.Event) -> None:
+        if not until.is_set():
+            self._now += ms
 
     def passes(self, *, seconds: float) -> None:
         self._now += int(seconds * 1000)
