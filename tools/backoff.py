@@ -1,4 +1,4 @@
-"""How long to wait before something is tried again: exponential, capped, and spread so that many do not return at once."""
+"""How long to wait before another try: exponential, capped, spread so that many do not come back at once."""
 
 from __future__ import annotations
 
