@@ -79,7 +79,7 @@ class Authorize(Step):
     @staticmethod
     def _outcome(planned: list[Planned], definition: AgentDefinition) -> str:
         statuses = {each.status for each in planned}
-        if "denied" in statuses and definition.on_denial == "end":
+        if "denied" in statuses and definition.on_denial != "tell":
             return "denied"
         if "awaiting_approval" in statuses:
             return "ask"

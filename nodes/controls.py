@@ -1,4 +1,4 @@
-"""What people may wish of a run: cancel, pause, resume. The answer says what is true when it is given."""
+"""What people may wish of a run: cancel, pause, resume, take over. The answer says what is true when it is given."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from nodes.agent import Agents
 from nodes.due import look
-from nodes.ending import end
+from nodes.ending import end, take_over
 from state.actor import Actor
 from state.errors import Conflict, NotAllowed, RunAlreadyTerminal
 from state.run import TERMINAL
@@ -42,6 +42,27 @@ class Controls:
                 tx.move("cancelling", "user")  # a driver keeps its lease: it looks up what is in flight
             return tx.run["status"]
 
+    def take_over(self, actor: Actor, run_id: str) -> str:
+        """Stop all further automation of a run: at once where nobody drives it, else at the next safe point.
+
+        It undoes nothing. From then on only settling, cancelling and the deadline act. Answers the status as it is now.
+        Raises RunNotFound, RunAlreadyTerminal, Conflict while the run is being cancelled.
+        """
+        with self._open(actor, run_id, "run.take_over") as tx:
+            if tx.run["status"] == "cancelling":
+                raise Conflict(f"Run {run_id} is being cancelled; there is nothing left to take over.")
+            if tx.run["desired_action"] == "take_over":
+                return tx.run["status"]
+            tx.set(desired_action="take_over")
+            if tx.run["status"] in {"queued", "waiting", "paused"}:
+                if tx.run["inflight"] == 0:
+                    take_over(tx, self._ledger.facts_in(tx.connection, run_id))
+                    tx.set(wake_at=tx.run["deadline"])
+                    tx.move("waiting", "takeover")
+                elif tx.run["status"] != "queued":
+                    tx.move("queued")  # what is in flight is looked up first
+            return tx.run["status"]
+
     def pause(self, actor: Actor, run_id: str) -> str:
         """Sets the wish, which takes effect at the next safe point. Answers the status as it is now.
 
@@ -50,6 +71,8 @@ class Controls:
         with self._open(actor, run_id, "run.pause") as tx:
             if tx.run["status"] == "cancelling":
                 raise Conflict(f"Run {run_id} is being cancelled; it cannot pause.")
+            if tx.run["desired_action"] == "take_over":
+                raise Conflict(f"Somebody took over run {run_id}: nothing of it goes on that could pause.")
             if tx.run["desired_action"] == "none":
                 tx.set(desired_action="pause")
                 tx.event("run.pause_requested")

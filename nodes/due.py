@@ -30,11 +30,15 @@ def look(ledger: Ledger, run_id: str) -> None:
     if run.status not in {"waiting", "paused", "queued"} or not due:
         return
     with ledger.control(run_id, REMIT) as tx:
-        if tx.run["status"] not in {"waiting", "paused", "queued"}:
-            return
-        facts = ledger.facts_in(tx.connection, run_id)
-        deadline = tx.run["deadline"]
-        if deadline is not None and deadline <= tx.now:
+        if tx.run["status"] in {"waiting", "paused", "queued"}:
+            _due(tx, ledger.facts_in(tx.connection, run_id))
+
+
+def _due(tx: RunTransaction, facts: Facts) -> None:
+    deadline, wake_at = tx.run["deadline"], tx.run["wake_at"]
+    waits = tx.run["reason"] == "external" and wake_at is not None and wake_at > tx.now
+    if deadline is not None and deadline <= tx.now:
+        if tx.run["inflight"] == 0 or not waits:  # what is in flight is looked up first, when that is due
             end_or_queue(tx, facts, "timed_out", "deadline")
-        elif tx.run["status"] == "waiting" and (expire(tx, facts) or tx.run["reason"] == "external"):
-            tx.move("queued")
+    elif tx.run["status"] == "waiting" and (expire(tx, facts) or tx.run["reason"] == "external"):
+        tx.move("queued")

@@ -35,3 +35,11 @@ def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> 
         end(tx, facts, status, reason)
     elif tx.run["status"] != "queued" and tx.run["status"] not in TERMINAL:
         tx.move("queued")
+
+
+def take_over(tx: RunTransaction, facts: Facts) -> None:
+    """From now on only people act on this run: what was never claimed is cancelled, with its questions."""
+    if tx.run["desired_action"] != "take_over":
+        tx.set(desired_action="take_over")
+    cancelled = [each.operation_id for each in facts.operations if cancel_unclaimed(tx, each, "a person took over")]
+    tx.event("run.taken_over", {"cancelled": cancelled})

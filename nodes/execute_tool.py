@@ -27,6 +27,7 @@ from tools.settle import cancel_later_writes, settled
 
 PARALLEL_READS = 4
 ACTIONABLE = IN_DOUBT | {"planned", "approved"}
+LATER = frozenset({"unknown", "later"})  # its outcome is not known yet, or it is tried again later
 
 
 class ExecuteTool(Step):
@@ -129,10 +130,12 @@ class ExecuteTool(Step):
         if not ending:
             self._planned_reads(lease, facts, token)
         for position, operation in enumerate(facts.operations):
-            if operation.effect == "read" or operation.status not in (IN_DOUBT if ending else ACTIONABLE):
-                continue  # at the end nothing new happens, and what was never claimed needs no lookup
+            if operation.effect == "read" or not self._has_its_turn(operation, ending):
+                continue
             status = self._one(lease, operation, tools.get(operation.tool), task, token, ending)
-            if status in {"superseded", "unknown"}:
+            if status in LATER:
+                return {"outcome": "unknown"}
+            if status == "superseded":
                 return {"outcome": status}
             if status in {"no_budget", "busy", "expired"}:
                 return {"outcome": "reread"}
@@ -140,6 +143,13 @@ class ExecuteTool(Step):
                 self._cancel_later(lease, facts.operations[position + 1 :])
                 return {"outcome": "reread"}
         return {"outcome": "done"}
+
+    @staticmethod
+    def _has_its_turn(operation: Operation, ending: bool) -> bool:
+        """At the end nothing new happens: what was never claimed, or whose lookups are spent, is left as it is."""
+        if ending:
+            return operation.in_flight
+        return operation.status in ACTIONABLE or operation.to_come is not None
 
     def _one(
         self, lease: Lease, operation: Operation, tool: Tool | None, task: Json, token: CancelToken, ending: bool

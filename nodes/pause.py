@@ -14,10 +14,12 @@ from typing import Any
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.due import expire
+from nodes.ending import take_over
 from nodes.judge import Judge
 from nodes.question import question
 from nodes.standing import Standing
 from nodes.step import Moment, Step, Update
+from state.clock import iso
 from state.run import Lease
 from store import runs
 from store.ledger import Facts
@@ -76,13 +78,20 @@ class _Pause(Step):
         with self.ledger.settling(lease) as tx:
             facts = self.ledger.facts_in(tx.connection, lease.run_id)
             where = self.where(facts)
-            if self.fits(where) and where.status is not None:
-                tx.set(wake_at=self._wake_at(facts, where))
-                tx.move(where.status, where.reason, self._payload(facts))
-            else:
+            if not self.fits(where) or where.status is None:
                 self._queue(tx)
+            else:
+                self._wait(tx, facts, where)
             runs.end_attempt(tx, lease.fence, "parked")
             tx.event("attempt.ended", {"attempt": lease.fence, "how": "parked"})
+
+    def _wait(self, tx: RunTransaction, facts: Facts, where: Standing) -> None:
+        assert where.status is not None
+        tx.set(wake_at=self._wake_at(facts, where))
+        if tx.run["status"] == "cancelling":
+            tx.let_go()  # it is cancelled when what is in flight has been looked up; until then it stays what it is
+        else:
+            tx.move(where.status, where.reason, self._payload(facts, where))
 
     @staticmethod
     def _queue(tx: RunTransaction) -> None:
@@ -95,8 +104,8 @@ class _Pause(Step):
         del where
         return facts.run.deadline
 
-    def _payload(self, facts: Facts) -> dict[str, Any]:
-        del facts
+    def _payload(self, facts: Facts, where: Standing) -> dict[str, Any]:
+        del facts, where
         return {}
 
 
@@ -121,20 +130,37 @@ class Approve(_Pause):
         times = [each.expires_at for each in facts.questions]
         return min([*times, *([facts.run.deadline] if facts.run.deadline else [])], default=None)
 
-    def _payload(self, facts: Facts) -> dict[str, Any]:
+    def _payload(self, facts: Facts, where: Standing) -> dict[str, Any]:
         return {"approvals": [each.approval_id for each in facts.questions]}
 
 
 class Wait(_Pause):
-    """Waits for a person who paused the run, a settlement, another run's effect, a program that knows the run."""
+    """Waits for a person who paused the run, took it over, settles an outcome or grants more budget, for a target that
+    is asked again later, for another run's effect, or for a program that knows the run.
+    """
 
     name = "wait"
     stands_at = frozenset({"wait"})
 
     def _question(self, facts: Facts, where: Standing) -> dict[str, Any]:
-        return {"run_id": facts.run.run_id, "status": where.status, "status_reason": where.reason}
+        asked = {"run_id": facts.run.run_id, "status": where.status, "status_reason": where.reason}
+        return {**asked, **self._payload(facts, where)}
+
+    def _wait(self, tx: RunTransaction, facts: Facts, where: Standing) -> None:
+        if where.reason == "takeover":
+            take_over(tx, facts)
+        super()._wait(tx, facts, where)
 
     def _wake_at(self, facts: Facts, where: Standing) -> int | None:
+        if where.reason != "external":
+            return super()._wake_at(facts, where)
+        times = [each.to_come for each in facts.operations if each.to_come is not None]
+        return min(times, default=self.ledger.clock.now() + EXTERNAL_RETRY_MS)
+
+    def _payload(self, facts: Facts, where: Standing) -> dict[str, Any]:
+        """What is waited for: the outcomes that somebody has to settle, or the time of the next look."""
+        if where.reason == "reconciliation":
+            return {"operations": [each.operation_id for each in facts.operations if each.status == "unknown"]}
         if where.reason == "external":
-            return self.ledger.clock.now() + EXTERNAL_RETRY_MS
-        return super()._wake_at(facts, where)
+            return {"again_at": iso(self._wake_at(facts, where))}
+        return {}

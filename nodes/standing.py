@@ -40,17 +40,29 @@ def standing(facts: Facts, agent: Agent | None, now: int, expectation: Callable[
         return Standing("ended", facts.run.status, facts.run.reason)
     ending = _ending(facts, now)
     if ending is not None:
-        # What was dispatched is looked up before the run ends; what stays unknown after that ends as unknown.
-        looked_up = all(each.status != "dispatched" for each in facts.operations)
-        return ending if looked_up else Standing("execute_tool")
+        # What is in flight is looked up before the run ends; what stays unknown after that ends as unknown.
+        return _in_flight(facts, now) or ending
     if agent is None or facts.run.state_version != STATE_VERSION:
         return Standing("wait", "waiting", "migration")
     if facts.run.desired_action == "pause":
         return Standing("wait", "paused", "user")
-    return _of_turn(facts, agent, expectation)
+    return _of_turn(facts, agent, now, expectation)
 
 
-def _of_turn(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+def _in_flight(facts: Facts, now: int) -> Standing | None:
+    """What is to be done about outcomes that can still be found out, or None if there are none."""
+    return _to_come([each for each in facts.operations if each.in_flight], now)
+
+
+def _to_come(open_: list[Operation], now: int) -> Standing | None:
+    """Look, or try again, if that is due for one of these; wait, if it is for none."""
+    if not open_:
+        return None
+    due = any(each.to_come is None or each.to_come <= now for each in open_)
+    return Standing("execute_tool") if due else Standing("wait", "waiting", "external")
+
+
+def _of_turn(facts: Facts, agent: Agent, now: int, expectation: Callable[[], Expectation]) -> Standing:
     """What follows from the last turn and what became of it."""
     if facts.turn is None:
         return next_turn(facts, agent)
@@ -59,12 +71,12 @@ def _of_turn(facts: Facts, agent: Agent, expectation: Callable[[], Expectation])
     if facts.turn.refusal is not None:
         return _after_refusal(facts, agent)
     if facts.operations:
-        return _of_operations(facts, agent, expectation)
+        return _of_operations(facts, agent, now, expectation)
     return _of_word(facts, agent, expectation)
 
 
 def at_its_end(facts: Facts, now: int) -> bool:
-    """Is the run to end whatever comes? Then what is in flight is only looked up."""
+    """Is the run to end, or to be left to a person, whatever comes? Then what is in flight is only looked up."""
     return _ending(facts, now) is not None
 
 
@@ -74,6 +86,8 @@ def _ending(facts: Facts, now: int) -> Standing | None:
         return finish("cancelled", "user")
     if run.deadline is not None and run.deadline <= now:
         return finish("timed_out", "deadline")
+    if run.desired_action == "take_over":
+        return Standing("wait", "waiting", "takeover")
     if run.takeovers > MAX_TAKEOVERS:
         return finish("failed", "attempts_exhausted")
     return None
@@ -84,8 +98,7 @@ def next_turn(facts: Facts, agent: Agent) -> Standing:
     if agent.decider is None:
         return Standing("decide") if facts.turn is None else _stuck(facts)
     worst = worst_of(agent.decider.worst_case(), 1 + facts.run.takeovers)
-    missing = shortfall(facts.run.limits, facts.run.used, {**worst, "turns": 1})
-    return Standing("decide") if missing is None else finish("budget_exceeded", missing)
+    return _with_room(facts, agent, "decide", {**worst, "turns": 1})
 
 
 def worst_of(usage: Usage, calls: int) -> dict[str, int]:
@@ -105,8 +118,8 @@ def _stuck(facts: Facts) -> Standing:
 
 def _after_refusal(facts: Facts, agent: Agent) -> Standing:
     assert facts.turn is not None
-    if facts.turn.denied and agent.definition.on_denial == "end":
-        return finish("denied", "policy")
+    if facts.turn.denied and agent.definition.on_denial != "tell":
+        return _no(agent.definition.on_denial, "policy")
     if facts.run.repairs > agent.definition.max_repairs:
         return finish("failed", "proposal_invalid")
     return next_turn(facts, agent)
@@ -119,7 +132,7 @@ def _of_word(facts: Facts, agent: Agent, expectation: Callable[[], Expectation])
     if isinstance(proposal, Refusal):
         return Standing("validate")
     if proposal.kind == "actions":
-        return _with_room(facts, "validate", {"tool_calls": len(proposal.actions)})
+        return _with_room(facts, agent, "validate", {"tool_calls": len(proposal.actions)})
     if proposal.actions:
         return Standing("validate")
     if proposal.kind == "continue":
@@ -140,20 +153,24 @@ def confirmed(claim: object, expected: Expectation) -> Standing | None:
     return None
 
 
-def _of_operations(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+def _of_operations(facts: Facts, agent: Agent, now: int, expectation: Callable[[], Expectation]) -> Standing:
     operations = facts.operations
     if any(each.status == "awaiting_approval" for each in operations):
-        room = _with_room(facts, "approve", {})
-        return room if room.step == "finish" else Standing("approve", "waiting", "approval")
+        room = _with_room(facts, agent, "approve", {})
+        return Standing("approve", "waiting", "approval") if room.step == "approve" else room
     refused = _of_refused(operations, agent)
     if refused is not None:
         return refused
-    if any(each.status == "dispatched" for each in operations):
-        return Standing("execute_tool")
+    in_flight = _in_flight(facts, now)
+    if in_flight is not None:
+        return in_flight
     if any(each.status == "unknown" for each in operations):
         return Standing("wait", "waiting", "reconciliation")
+    again = _to_come([each for each in operations if each.to_come is not None], now)
+    if again is not None:
+        return _with_room(facts, agent, "execute_tool", {"tool_calls": 1}) if again.step == "execute_tool" else again
     if any(each.status in {"planned", "approved"} for each in operations):
-        return _of_ready(facts)
+        return _of_ready(facts, agent)
     return _of_settled(facts, agent, expectation)
 
 
@@ -170,29 +187,34 @@ def _of_settled(facts: Facts, agent: Agent, expectation: Callable[[], Expectatio
     return _of_done(written, facts, agent, expectation)
 
 
-def _of_ready(facts: Facts) -> Standing:
+def _of_ready(facts: Facts, agent: Agent) -> Standing:
     """Operations that may happen now: reads together, effects one by one; each only if the budget has room for it."""
     reads = sum(each.effect == "read" and each.status == "planned" for each in facts.operations)
-    room = _with_room(facts, "execute_tool", {"tool_calls": max(reads, 1)})
+    room = _with_room(facts, agent, "execute_tool", {"tool_calls": max(reads, 1)})
     ready = [each for each in facts.operations if each.effect == "write" and each.status in {"planned", "approved"}]
     if room.step == "execute_tool" and not reads and ready and ready[0].operation_id in facts.held_elsewhere:
         return Standing("wait", "waiting", "external")
     return room
 
 
-def _with_room(facts: Facts, step: str, wanted: dict[str, int]) -> Standing:
+def _with_room(facts: Facts, agent: Agent, step: str, wanted: dict[str, int]) -> Standing:
+    """The step, if the budget has room for its worst case; else the end, or a question to people for more."""
     missing = shortfall(facts.run.limits, facts.run.used, wanted)
-    return Standing(step) if missing is None else finish("budget_exceeded", missing)
+    if missing is None:
+        return Standing(step)
+    if agent.definition.on_budget == "ask" and not facts.run.budget_refused:
+        return Standing("wait", "waiting", "budget")
+    return finish("budget_exceeded", missing)
 
 
 def _of_refused(operations: list[Operation], agent: Agent) -> Standing | None:
     """What people, policy and time said no to, as the agent's definition answers it."""
     definition = agent.definition
     for each in operations:
-        if each.status == "rejected" and definition.on_rejection == "end":
-            return finish("denied", "approval_rejected")
-        if each.status == "denied" and definition.on_denial == "end":
-            return finish("denied", each.error_class or "policy")
+        if each.status == "rejected" and definition.on_rejection != "tell":
+            return _no(definition.on_rejection, "approval_rejected")
+        if each.status == "denied" and definition.on_denial != "tell":
+            return _no(definition.on_denial, each.error_class or "policy")
         if each.status == "expired":
             if definition.on_expiry == "end" or _asked_again(each):
                 return finish("timed_out", "approval_expired")
@@ -200,6 +222,11 @@ def _of_refused(operations: list[Operation], agent: Agent) -> Standing | None:
         if each.status == "superseded":
             return _planned_again(each)
     return None
+
+
+def _no(choice: str, reason: str) -> Standing:
+    """What follows a no that is not told to the decider: a person takes over, or the run ends."""
+    return Standing("wait", "waiting", "takeover") if choice == "take_over" else finish("denied", reason)
 
 
 def _planned_again(operation: Operation) -> Standing:

@@ -30,5 +30,5 @@ class Validate(Step):
                     tx.event("policy.denied", {"turn": facts.turn.turn, "why": refusal.why})
                 tx.event("proposal.refused", {"turn": facts.turn.turn, "why": refusal.why})
             spent = tx.run["repairs"] > agent.definition.max_repairs
-            spent = spent or (refusal.denied and agent.definition.on_denial == "end")
+            spent = spent or (refusal.denied and agent.definition.on_denial != "tell")
         return {"outcome": "given_up" if spent else "refused"}

@@ -29,9 +29,10 @@ class AgentDefinition(BaseModel):
     budget: Budget = Budget()
     approval_ttl_s: int = Field(default=24 * 3600, gt=0)
     max_repairs: int = Field(default=2, ge=0)
-    on_rejection: Literal["end", "tell"] = "end"
-    on_denial: Literal["end", "tell"] = "end"
+    on_rejection: Literal["end", "tell", "take_over"] = "end"
+    on_denial: Literal["end", "tell", "take_over"] = "end"
     on_expiry: Literal["ask_again", "end"] = "ask_again"
+    on_budget: Literal["end", "ask"] = "end"
 
     @property
     def version_id(self) -> str:

@@ -2,7 +2,7 @@
 
     RemitError
     ├── InputInvalid            what was given cannot be used
-    ├── NotFound                RunNotFound, ApprovalNotFound, AgentNotFound
+    ├── NotFound                RunNotFound, ApprovalNotFound, OperationNotFound, AgentNotFound
     ├── Denied                  NotAllowed, NotAnApprover
     ├── Conflict                true things that exclude each other
     │   ├── IllegalMove, StaleVersion, RunAlreadyTerminal
@@ -67,6 +67,13 @@ class ApprovalNotFound(NotFound):
 
     def __init__(self, approval_id: str) -> None:
         super().__init__(f"There is no approval {approval_id!r}. `remit approvals` lists those that are pending.")
+
+
+class OperationNotFound(NotFound):
+    code = "OPERATION_NOT_FOUND"
+
+    def __init__(self, operation_id: str) -> None:
+        super().__init__(f"There is no operation {operation_id!r}. `remit doubt` lists those whose outcome is unknown.")
 
 
 class AgentNotFound(NotFound):

@@ -110,6 +110,16 @@ class Operation:
     verified: bool | None
     next_at: int | None = None  # when the next try or lookup may be made, in milliseconds since 1970 UTC
 
+    @property
+    def in_flight(self) -> bool:
+        """Dispatched, or unknown with lookups left: a run does not end before it has been looked up."""
+        return self.status == "dispatched" or (self.status == "unknown" and self.next_at is not None)
+
+    @property
+    def to_come(self) -> int | None:
+        """When something is to be done about an outcome that is not the last word: a lookup, or the next try."""
+        return self.next_at if self.status in {"unknown", "failed"} else None
+
 
 # One level of names that only trusted code may give; a proposal that holds one is refused at any depth.
 RESERVED_NAMES = frozenset(

@@ -124,6 +124,7 @@ class Run:
     last_activity_at: int
     result: dict[str, Any] | None
     failure: dict[str, Any] | None
+    budget_refused: int
     limits: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
     used: dict[str, int] = field(default_factory=dict[str, int])
 

@@ -12,6 +12,8 @@ L6  The timeline is numbered 1, 2, 3, … in the transaction that makes the fact
     its predecessor.
 L7  Budgets are counted with the fact that they pay for. Turns and tool calls cannot exceed their limit at all.
 L8  Facts that belong together are one transaction: after a crash all of them are there, or none.
+L9  An effect that may have happened is claimed again only where its target makes one object per key, or where a lookup
+    after the last call has proven that nothing was done.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from state.actor import Actor
 from state.agent import AgentDefinition
 from state.clock import Clock
 from state.digest import Json
+from state.errors import OperationNotFound
+from state.operation import Operation
 from state.run import Lease, Run
 from store import audit, effects, guard, operations, runs
 from store.database import Connection, Database
@@ -177,6 +181,14 @@ class Ledger:
         """Who claimed the effect under this key last, and when; None if nobody did."""
         with self.database.read() as connection:
             return effects.claim_of(connection, self.tenant, operation_key)
+
+    def operation(self, operation_id: str) -> Operation:
+        """Raises OperationNotFound."""
+        with self.database.read() as connection:
+            found = operations.get(connection, self.tenant, operation_id)
+        if found is None:
+            raise OperationNotFound(operation_id)
+        return found
 
     def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
         """What the reads of a run gave, from a turn on, in order."""

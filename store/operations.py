@@ -42,6 +42,17 @@ _MOVE = Statement(
         detail=param("new_detail"),
         result=param("new_result"),
         object_id=param("new_object_id"),
+        next_at=param("new_next_at"),
+        updated_at=param("now"),
+    )
+)
+_KEEP = Statement(
+    update(operations)
+    .where(_OP, operations.c.status == param("status_seen"))
+    .values(
+        error_class=param("new_error_class"),
+        detail=param("new_detail"),
+        next_at=param("new_next_at"),
         updated_at=param("now"),
     )
 )
@@ -131,6 +142,7 @@ def move(
     detail: str | None = None,
     result: Json | None = None,
     object_id: str | None = None,
+    next_at: int | None = None,
 ) -> None:
     """Compare-and-set on the status that was read. Raises IllegalMove, or OperationMismatch if it changed meanwhile."""
     check_operation_move(operation.effect, operation.status, status)
@@ -142,8 +154,32 @@ def move(
         new_detail=detail,
         new_result=None if result is None else encode(result),
         new_object_id=object_id,
+        new_next_at=next_at,
     )
-    if tx.connection.execute(_MOVE, values) != 1:
+    _changed(tx, _MOVE, values, operation)
+
+
+def keep(
+    tx: RunTransaction,
+    operation: Operation,
+    *,
+    error_class: str | None,
+    detail: str | None,
+    next_at: int | None = None,
+) -> None:
+    """The status stays; what is known of it, and what is to come, changes. Raises OperationMismatch."""
+    values = tx.key(
+        operation=operation.operation_id,
+        status_seen=operation.status,
+        new_error_class=error_class,
+        new_detail=detail,
+        new_next_at=next_at,
+    )
+    _changed(tx, _KEEP, values, operation)
+
+
+def _changed(tx: RunTransaction, statement: Statement, values: Json, operation: Operation) -> None:
+    if tx.connection.execute(statement, values) != 1:
         raise OperationMismatch(f"Operation {operation.operation_id} is no longer {operation.status}; read it again.")
 
 

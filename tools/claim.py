@@ -47,24 +47,21 @@ class Claim:
         self._ledger = ledger
         self._policy = policy
 
-    def take(self, lease: Lease, operation: Operation, tool: WriteTool, proof: bool) -> str:
-        """The operation's status afterwards; `dispatched` if it is claimed.
-
-        `proof` says of an operation that was claimed before whether it is proven that nothing was done.
-        """
+    def take(self, lease: Lease, operation: Operation, tool: WriteTool) -> str:
+        """The operation's status afterwards; `dispatched` if it is claimed. Raises LeaseLost, GuardRefused."""
         current = None if operation.resource is None else tool.resource_version(operation.resource)
         with self._ledger.acting(lease) as tx:
             no = self._no(tx, operation, tool, current)
             if no is not None:
-                return self._refuse(tx, operation, no, proof)
-            if not effects.own_effect(tx, operation, lease.fence, _dedups_until(tool, tx.now)):
-                taken = self._taken(tx, operation, lease)
+                return self._refuse(tx, operation, no)
+            until = _dedups_until(tool, tx.now)
+            if not effects.own_effect(tx, operation, lease.fence, until):
+                taken = self._taken(tx, operation, lease, until)
                 if taken is not None:
                     return taken
-            tx.add(used_tool_calls=1, inflight=0 if operation.status == "dispatched" else 1)
+            tx.add(used_tool_calls=1, inflight=0 if operation.in_flight else 1)
             operations.move(tx, operation, "dispatched")
-            number = effects.start_try(tx, operation.operation_id, "call", lease.fence)
-            effects.end_try(tx, operation.operation_id, number - 1, "lost", None, "nobody heard of it again")
+            number = effects.start_call(tx, operation.operation_id, lease.fence)
             tx.event("tool.call.started", {**named(operation), "try": number})
         return "dispatched"
 
@@ -105,16 +102,21 @@ class Claim:
             return No("expired", "approval_expired", "approved")
         return None
 
-    def _refuse(self, tx: RunTransaction, operation: Operation, no: No, proof: bool) -> str:
+    def _refuse(self, tx: RunTransaction, operation: Operation, no: No) -> str:
         """Write down that it was not claimed. A claim that was made before is given back: as failed where it is proven
         that nothing was done, as unknown where it is not.
         """
         if no.becomes == "denied":
             tx.event("policy.denied", {**named(operation), "rule": no.detail})
+        if operation.status == "failed":  # it was to be tried again
+            operations.keep(tx, operation, error_class=no.error_class, detail=no.detail)
+            tx.add(repairs=1)
+            return "failed"
         if operation.status in IN_DOUBT:
+            proof = effects.proven_not_done(tx.connection, tx.tenant, operation.operation_id)
             status = "failed" if proof else "unknown"
             error_class = no.error_class if proof else "unknown_outcome"
-            settled(tx, operation, status, error_class=error_class, detail=no.detail)
+            settled(tx, operation, status, error_class=error_class, detail=no.detail, by="claim")
             return status
         if no.becomes == "no_budget":
             return no.becomes
@@ -128,13 +130,13 @@ class Claim:
 
     # --- whose key is it? ---------------------------------------------------------------------------------
 
-    def _taken(self, tx: RunTransaction, operation: Operation, lease: Lease) -> str | None:
+    def _taken(self, tx: RunTransaction, operation: Operation, lease: Lease, until: int | None) -> str | None:
         """What an effect that exists under the key means for this operation; None if it may be claimed again."""
         owner = effects.effect(tx.connection, tx.tenant, operation.operation_key)
         assert owner is not None
         mine = owner["operation_id"] == operation.operation_id
         if owner["status"] == "failed" or mine:
-            effects.reclaim_effect(tx, operation, lease.fence)
+            effects.reclaim_effect(tx, operation, lease.fence, until)
             return None
         if owner["digest"] != operation.digest:
             return self._conflict(tx, operation, owner["operation_id"])

@@ -118,7 +118,8 @@ class WriteTool(Tool):
     * `lookup_is_authoritative`: "not found" from `lookup` means "has not happened", once no call can be under way any
       more, which is `longest_call_s` and `visible_within_s` seconds after the claim.
     * `visible_within_s`: how long what was done may stay invisible to `lookup` and `read_back`.
-    * `lookups`: how often an unknown outcome is looked up, with growing waits, before a person is asked.
+    * `lookups`: how often an unknown outcome is looked up, with growing waits, before a person is asked. 0: never, the
+      target cannot be asked.
 
     About a call that is going on:
 

@@ -21,13 +21,20 @@ from state.errors import ErrorClass, ToolError
 from state.operation import Operation
 from state.run import Lease
 from store import effects
+from store.effects import Claimed
 from store.ledger import Ledger
-from tools.claim import IN_DOUBT, Claim
+from store.transaction import RunTransaction
+from tools.backoff import backoff_ms
+from tools.calling import act
+from tools.claim import IN_DOUBT, MAX_CALLS, Claim
 from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool, foreign
 from tools.policy import Policy
-from tools.settle import moved, named, settled
+from tools.settle import moved, settled
 
-LOOKUPS = 3
+SHORT_WAIT_MS = 2_000
+RETRYABLE = frozenset({"transient", "rate_limited"})  # nothing was done, and it may go better next time
+RETRY_BASE_MS, RETRY_CAP_MS = 500, 30_000
+LOOKUP_BASE_MS, LOOKUP_CAP_MS = 250, 60_000
 MAX_ID = 500
 MAX_RESULT_BYTES = 4 * 1024 * 1024
 
@@ -62,7 +69,11 @@ def _plain_result(result: Any) -> Json:
 
 
 class Gateway:
-    """Executes one approved write of one run. Every method answers the operation's status afterwards."""
+    """Executes one approved write of one run. Every method answers the operation's status afterwards.
+
+    Where something is still to come (a lookup, another try), short waits are spent here, and for long ones the
+    operation says when (`next_at`), so that the run waits without holding anything.
+    """
 
     def __init__(self, ledger: Ledger, policy: Policy, is_dead: Callable[[str], bool]) -> None:
         self._ledger = ledger
@@ -72,17 +83,7 @@ class Gateway:
     def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Bring an operation as far as it can get now. Raises LeaseLost, GuardRefused."""
         call = self._call(operation, task, token)
-        proof = True
-        if operation.status in IN_DOUBT:
-            found = self._look_up(lease, operation, tool, call)
-            if found != "not_found":
-                return found
-            proof = self._is_proof(lease, operation, tool)
-        permit = Permit.of(self._ledger.clock, tool.longest_call_s)  # from before the claim on
-        status = self._claim.take(lease, operation, tool, proof)
-        if status != "dispatched":
-            return status
-        return self._act(lease, moved(operation, "dispatched"), tool, replace(call, permit=permit))
+        return self._until_later(operation, token, lambda each: self._attempt(lease, each, tool, call))
 
     def look_up(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Find out what became of a dispatched or unknown operation, without doing anything.
@@ -90,15 +91,25 @@ class Gateway:
         Ends as committed, failed (proven not done) or unknown.
         """
         call = self._call(operation, task, token)
-        found = self._look_up(lease, operation, tool, call)
-        if found != "not_found":
-            return found
-        if not self._is_proof(lease, operation, tool):
-            detail = "not found, which proves nothing yet"
-            self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=detail)
-            return "unknown"
-        self._settle(lease, operation, "failed", error_class="transient", detail="looked up: it was not done")
-        return "failed"
+        return self._until_later(operation, token, lambda each: self._looked_up(lease, each, tool, call))
+
+    def _until_later(self, operation: Operation, token: CancelToken, attempt: Callable[[Operation], str]) -> str:
+        """Attempt it, and again as long as the next attempt is due soon; bounded by the bounds of lookups and calls."""
+        clock = self._ledger.clock
+        while True:
+            status = attempt(operation)
+            if status not in {"unknown", "failed"}:
+                return status
+            operation = self._ledger.operation(operation.operation_id)
+            if operation.to_come is None:
+                return status
+            wait = operation.to_come - clock.now()
+            if wait > SHORT_WAIT_MS:
+                return "later"
+            if wait > 0:
+                clock.wait(wait, token.event)
+            if token.tripped and operation.status == "failed":
+                return "later"  # whoever drives on sees the wish first
 
     def _call(self, operation: Operation, task: Json, token: CancelToken) -> Call:
         return Call(
@@ -116,82 +127,156 @@ class Gateway:
 
     # --- act ------------------------------------------------------------------------------------------------
 
+    def _attempt(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
+        if operation.status in IN_DOUBT:
+            found = self._looked_up(lease, operation, tool, call, repeat=True)
+            if found != "not_found":
+                return found
+        permit = Permit.of(self._ledger.clock, tool.longest_call_s)  # from before the claim on
+        status = self._claim.take(lease, operation, tool)
+        if status != "dispatched":
+            return status
+        return self._act(lease, moved(operation, "dispatched"), tool, replace(call, permit=permit))
+
     def _act(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
         # window A: claimed, not done
         try:
-            receipt = foreign(lambda: tool.act(call), "unknown_outcome")  # it may have happened
+            receipt = act(tool, call)
         except ToolError as error:
-            return self._failed(lease, operation, tool, call, error)
+            return self._failed(lease, operation, error)
         # window B: done, not recorded
-        return self._committed(lease, operation, receipt)
-
-    def _failed(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call, error: ToolError) -> str:
-        if error.error_class != "unknown_outcome":
-            self._settle(lease, operation, "failed", error_class=error.error_class, detail=str(error))
-            return "failed"
-        with self._ledger.settling(lease) as tx:
-            number = effects.tries_made(tx.connection, tx.tenant, operation.operation_id)
-            effects.end_try(tx, operation.operation_id, number, "unknown", error.error_class, str(error))
-            tx.event("tool.call.unknown", {**named(operation), "try": number, "detail": str(error)[:500]})
-        found = self._look_up(lease, operation, tool, call)
-        return self.execute(lease, operation, tool, call.task, call.token) if found == "not_found" else found
-
-    def _committed(self, lease: Lease, operation: Operation, receipt: Receipt) -> str:
         wrong = _wrong(receipt, operation)
-        if wrong is not None:
+        if wrong is not None:  # not looked up: a target that says this says it again
             self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=wrong)
             return "unknown"
         self._settle(lease, operation, "committed", object_id=receipt.object_id)
         # window C: recorded, not checkpointed
         return "committed"
 
+    def _failed(self, lease: Lease, operation: Operation, error: ToolError) -> str:
+        """An unknown outcome is looked up at once; what was not done is tried again where its class allows that."""
+        unknown = error.error_class == "unknown_outcome"
+        status = "unknown" if unknown else "failed"
+        with self._ledger.settling(lease) as tx:
+            next_at = tx.now if unknown else _next_call(tx, operation, error)
+            settled(tx, operation, status, error_class=error.error_class, detail=str(error), next_at=next_at)
+        return status
+
     # --- look up --------------------------------------------------------------------------------------------
 
-    def _look_up(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
-        """committed, failed (other arguments under the key), unknown, or not_found where that is proof."""
-        problem, asked = "", 0
-        while asked < LOOKUPS:
-            asked += 1
-            try:
-                receipt = foreign(lambda: tool.lookup(call), "transient")
-            except ToolError as error:
-                if error.error_class == "key_conflict":
-                    known = {"error_class": error.error_class, "detail": str(error), "lookups": asked}
-                    self._settle(lease, operation, "failed", **known)
-                    return "failed"
-                problem = str(error)
-                continue
-            if receipt is not None:
-                wrong = _wrong(receipt, operation)
-                if wrong is None:
-                    self._settle(lease, operation, "committed", object_id=receipt.object_id, lookups=asked)
-                    return "committed"
-                problem = wrong
-                break
-            if tool.dedups_by_key or self._is_proof(lease, operation, tool):
-                return "not_found"
-            problem = "not found, which proves nothing yet"
-            break
-        self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=problem, lookups=asked)
-        return "unknown"
-
-    def _is_proof(self, lease: Lease, operation: Operation, tool: WriteTool) -> bool:
-        """Does "not found" mean that it was not done? Not while an earlier call may still be on its way."""
-        if not tool.lookup_is_authoritative:
-            return False
+    def _looked_up(
+        self, lease: Lease, operation: Operation, tool: WriteTool, call: Call, *, repeat: bool = False
+    ) -> str:
+        """committed, failed (not done, or other arguments under the key), unknown; with `repeat` also not_found, for
+        what may be claimed again.
+        """
+        found = _ask(tool, call, operation)
         claim = self._ledger.claim_of(operation.operation_key)
-        if claim is None:
+        if found.status == "absent" and self._is_proof(lease, tool, claim):
+            return self._not_done(lease, operation, repeat)
+        with self._ledger.settling(lease) as tx:
+            if found.status == "absent" and repeat and _dedups(claim, tx.now):
+                effects.looked_up(tx, operation.operation_id, "unknown", None, found.detail)
+                return "not_found"
+            status = "unknown" if found.status == "absent" else found.status
+            next_at = None
+            if status == "unknown" and found.again:
+                next_at = _next_lookup(tx, operation, tool, claim)
+            settled(
+                tx,
+                operation,
+                status,
+                error_class=found.error_class,
+                detail=found.detail,
+                object_id=found.object_id,
+                next_at=next_at,
+                by="lookup",
+            )
+        return status
+
+    def _not_done(self, lease: Lease, operation: Operation, repeat: bool) -> str:
+        """A lookup has proven that nothing was done."""
+        detail = "looked up: it was not done"
+        with self._ledger.settling(lease) as tx:
+            if repeat:
+                effects.looked_up(tx, operation.operation_id, effects.NOT_FOUND, None, detail)
+                return "not_found"
+            settled(tx, operation, "failed", error_class="transient", detail=detail, by="lookup")
+        return "failed"
+
+    def _is_proof(self, lease: Lease, tool: WriteTool, claim: Claimed | None) -> bool:
+        """Does "not found" mean that it was not done? Not while an earlier call may still be on its way."""
+        if not tool.lookup_is_authoritative or claim is None:
             return False
         over = claim.fence == lease.fence or self._is_dead(claim.owner)
-        return (over and tool.ends_with_its_call) or (
-            self._ledger.clock.now() > claim.claimed_at + tool.longest_call_s * 1000
-        )
+        return (over and tool.ends_with_its_call) or self._ledger.clock.now() > claim.claimed_at + _horizon_ms(tool)
 
     # --- settle ---------------------------------------------------------------------------------------------
 
     def _settle(self, lease: Lease, operation: Operation, status: str, **known: Any) -> None:
         with self._ledger.settling(lease) as tx:
             settled(tx, operation, status, **known)
+
+
+def _horizon_ms(tool: WriteTool) -> int:
+    """How long after a claim a call may be under way, or what it did invisible."""
+    return int((tool.longest_call_s + tool.visible_within_s) * 1000)
+
+
+def _dedups(claim: Claimed | None, now: int) -> bool:
+    """Does the target itself still make one object under the key?"""
+    return claim is not None and claim.dedups_until is not None and claim.dedups_until > now
+
+
+def _next_call(tx: RunTransaction, operation: Operation, error: ToolError) -> int | None:
+    """When a call that did nothing is made again, or None: never past the deadline, and only a few times."""
+    made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
+    if error.error_class not in RETRYABLE or made >= MAX_CALLS:
+        return None
+    asked_for = int((error.retry_after_s or 0) * 1000)
+    at = tx.now + max(asked_for, backoff_ms(made, base_ms=RETRY_BASE_MS, cap_ms=RETRY_CAP_MS))
+    deadline = tx.run["deadline"]
+    return at if deadline is None or at < deadline else None
+
+
+def _next_lookup(tx: RunTransaction, operation: Operation, tool: WriteTool, claim: Claimed | None) -> int | None:
+    """When to look again, or None when the lookups are spent. The last one comes when all that was done is visible."""
+    made = effects.lookups_made(tx.connection, tx.tenant, operation.operation_id) + 1
+    if made >= tool.lookups:
+        return None
+    at = tx.now + backoff_ms(made, base_ms=LOOKUP_BASE_MS, cap_ms=LOOKUP_CAP_MS)
+    if made == tool.lookups - 1 and claim is not None:
+        at = max(at, claim.claimed_at + _horizon_ms(tool) + 1)
+    return at
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a lookup gave: committed, failed, absent or unknown; `again`: it may say something else later."""
+
+    status: str
+    detail: str | None = None
+    error_class: ErrorClass | None = None
+    object_id: str | None = None
+    again: bool = True
+
+
+def _ask(tool: WriteTool, call: Call, operation: Operation) -> _Found:
+    """One lookup; whatever the target does, the answer is a value."""
+    if tool.lookups == 0:
+        return _Found("unknown", f"{tool.id} has no lookup", "unknown_outcome", again=False)
+    try:
+        receipt = foreign(lambda: tool.lookup(call), "transient")
+    except ToolError as error:
+        if error.error_class == "key_conflict":
+            return _Found("failed", str(error), error.error_class)
+        return _Found("unknown", str(error), "unknown_outcome")
+    if receipt is None:
+        return _Found("absent", "not found, which proves nothing yet", "unknown_outcome")
+    wrong = _wrong(receipt, operation)
+    if wrong is not None:
+        return _Found("unknown", wrong, "unknown_outcome", again=False)
+    return _Found("committed", object_id=receipt.object_id)
 
 
 def _wrong(receipt: Any, operation: Operation) -> str | None:

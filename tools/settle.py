@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
+from state.clock import iso
 from state.digest import Json
 from state.operation import Operation
 from store import approvals, effects, operations
 from store.transaction import RunTransaction
 
 UNCLAIMED = frozenset({"planned", "awaiting_approval", "approved"})
+_FOUND_OUT = frozenset({"lookup", "person"})
 _EVENTS = {"committed": "tool.call.completed", "failed": "tool.call.failed", "unknown": "tool.call.unknown"}
 
 
@@ -21,23 +24,31 @@ def settled(
     error_class: str | None = None,
     detail: str | None = None,
     object_id: str | None = None,
-    lookups: int = 0,
+    next_at: int | None = None,
+    by: Literal["call", "lookup", "claim", "person"] = "call",
 ) -> None:
-    """Raises OperationMismatch unless this operation holds the claim of its key. `lookups` are a try of their own."""
-    if operation.status != status:  # what was unknown may stay so
-        operations.move(tx, operation, status, error_class=error_class, detail=detail, object_id=object_id)
+    """Raises OperationMismatch unless this operation holds the claim of its key.
+
+    `by` is what told the outcome: the call itself, a lookup, a claim that was not made again, or a person.
+    `next_at` is when an unknown outcome is looked up next, or a failed call is made again; None: not at all.
+    """
+    if operation.status == status:  # what was unknown may stay so
+        operations.keep(tx, operation, error_class=error_class, detail=detail, next_at=next_at)
+    else:
+        operations.move(
+            tx, operation, status, error_class=error_class, detail=detail, object_id=object_id, next_at=next_at
+        )
     effects.settle_effect(tx, operation, status, object_id)
-    if lookups:
-        effects.start_try(tx, operation.operation_id, "lookup", tx.run["fence"])
-    number = effects.tries_made(tx.connection, tx.tenant, operation.operation_id)
-    effects.end_try(tx, operation.operation_id, number, status, error_class, detail)
-    if operation.status == "dispatched":
-        tx.add(inflight=-1)
-    tx.add(repairs=1 if status == "failed" else 0)
-    known = {"object_id": object_id, "error_class": error_class, "detail": detail, "lookups": lookups or None}
-    said = {name: value for name, value in known.items() if value is not None}
-    kind = "tool.reconciled" if lookups and status == "committed" else _EVENTS[status]
-    tx.event(kind, {**named(operation), **said, "outcome": status})
+    if by == "lookup":
+        effects.looked_up(tx, operation.operation_id, status, error_class, detail)
+    elif by == "call":
+        effects.end_call(tx, operation.operation_id, status, error_class, detail)
+    after = replace(operation, status=status, next_at=next_at)
+    tx.add(inflight=after.in_flight - operation.in_flight, repairs=int(status == "failed" and next_at is None))
+    said = {"object_id": object_id, "error_class": error_class, "detail": detail, "again_at": iso(next_at)}
+    said["by"] = by if by in _FOUND_OUT else None
+    kind = "tool.reconciled" if by in _FOUND_OUT and status != "unknown" else _EVENTS[status]
+    tx.event(kind, {**named(operation), **{name: value for name, value in said.items() if value}, "outcome": status})
 
 
 def cancel_later_writes(tx: RunTransaction, later: list[Operation]) -> None:

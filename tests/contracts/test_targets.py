@@ -16,7 +16,7 @@ from tools.contract import Receipt
 
 def test_a_target_with_neither_key_nor_lookup_is_called_once_and_a_person_is_waited_for(world: World) -> None:  # X8
     box = Box(answers=[breaks], forgets=True)
-    world.sends_letters(box, letters("ada"))
+    world.sends_letters(box, letters("ada"), lookups=0)
     run = world.noter().approve()
     assert (run.status, run.effect, box.letters) == ("waiting/reconciliation", "unknown", ["ada"])
 
@@ -30,7 +30,7 @@ def test_a_not_found_that_the_target_does_not_vouch_for_never_leads_to_a_second_
     box = Box(before=[is_lost])
     world.sends_letters(box, letters("ada"))
 
-    run = world.noter().approve()
+    run = world.noter().approve().waits_it_out()
 
     assert (run.status, run.effect, box.letters, len(box.calls)) == ("waiting/reconciliation", "unknown", [], 1)
 
@@ -39,10 +39,12 @@ def test_a_not_found_that_the_target_vouches_for_leads_to_another_try(world: Wor
     box = Box(before=[is_lost])
     world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
     run = world.noter().approve()
-    assert (run.status, run.effect, len(box.calls)) == ("waiting/reconciliation", "unknown", 1)
+    assert (run.status, run.effect, len(box.calls)) == ("waiting/external", "unknown", 1)
+    begun = world.clock.now()
 
-    world.clock.passes(seconds=61)  # no call of this tool can be under way any more
-    run.goes_on()
+    run.waits_it_out()
+
+    assert world.clock.now() - begun > 55_000  # until no call of this tool can be under way any more
 
     assert (run.status, box.letters, len(box.calls)) == ("succeeded/completed", ["ada"], 2)
 
@@ -136,7 +138,7 @@ def test_a_denied_action_may_be_told_instead(world: World) -> None:
 
 
 def test_a_run_cancelled_while_its_call_is_lost_ends_with_what_the_lookup_found(world: World) -> None:
-    for ends_with_its_call, effect in ((True, "none"), (False, "unknown")):
+    for ends_with_its_call, status in ((True, "cancelled/user"), (False, "cancelling/user")):
         box = Box(before=[])
         contract = {"lookup_is_authoritative": True, "ends_with_its_call": ends_with_its_call}
         world.sends_letters(box, letters("ada"), **contract)
@@ -144,9 +146,11 @@ def test_a_run_cancelled_while_its_call_is_lost_ends_with_what_the_lookup_found(
         run = world.noter()
         box.before.append(lambda run=run: run.cancel() and is_lost())
 
-        run.approve()
+        assert run.approve().status == status
 
-        assert (run.status, run.effect, box.letters, len(box.calls)) == ("cancelled/user", effect, [], 1)
+        run.waits_it_out()
+
+        assert (run.status, run.effect, box.letters, len(box.calls)) == ("cancelled/user", "none", [], 1)
 
 
 def test_an_effect_in_flight_in_another_run_is_waited_for_and_then_adopted(loop_world: World) -> None:
@@ -157,8 +161,8 @@ def test_an_effect_in_flight_in_another_run_is_waited_for_and_then_adopted(loop_
     assert (second.status, len(box.calls)) == ("waiting/external", 1)
 
     box.forgets = False
-    first.goes_on()
-    second.goes_on()
+    first.waits_it_out()
+    second.waits_it_out()
 
     assert (first.status, second.status) == ("succeeded/completed", "succeeded/completed")
     assert (box.letters, second.operations[-1].object_id) == (["ada"], "letter-1")
@@ -170,7 +174,7 @@ def test_a_target_that_knows_keys_but_whose_lookup_lags_is_never_guessed_about(w
     run = world.noter()
     box.before.append(run.cancel)
 
-    run.approve()
+    run.approve().waits_it_out()
 
     assert (run.status, run.effect, box.letters) == ("cancelled/user", "unknown", ["ada"])
 

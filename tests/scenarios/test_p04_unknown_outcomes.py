@@ -41,7 +41,7 @@ def test_without_a_stable_key_a_lost_response_makes_two_tickets(world: World) ->
 
 def test_an_outcome_that_cannot_be_looked_up_waits_and_is_never_repeated(world: World) -> None:
     world.target(CannotBeAsked)
-    run = world.check().approve()
+    run = world.check().approve().waits_it_out()
     assert (run.status, run.effect, len(world.tickets)) == ("waiting/reconciliation", "unknown", 1)
     run.goes_on()
     assert (run.status, len(world.tickets)) == ("waiting/reconciliation", 1)
@@ -63,7 +63,7 @@ def test_what_was_unknown_and_turns_out_not_done_is_done(world: World) -> None:
             return super().lookup(key)
 
     world.target(LostAndSilent)
-    run = world.ticket().approve()
+    run = world.ticket().approve().waits_it_out()
     assert (run.status, world.tickets) == ("waiting/reconciliation", [])
 
     world.parts.business.silent = False  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def test_what_was_unknown_and_turns_out_not_done_is_done(world: World) -> None:
 
 def test_a_run_that_waits_for_reconciliation_can_be_cancelled_and_says_that_it_does_not_know(world: World) -> None:
     world.target(CannotBeAsked)
-    run = world.check().approve()
+    run = world.check().approve().waits_it_out()
 
     assert run.cancel() == "cancelled"
 

@@ -192,7 +192,7 @@ def test_a_deadline_that_passes_while_an_outcome_is_unknown_says_that_it_is(worl
     world.target(CannotBeAsked)
     deadline = world.clock.now() + HOUR_S * 1000
     run = world.start("catalog-check", world.check_input(), deadline=deadline).approve()
-    assert run.status == "waiting/reconciliation"
+    assert run.waits_it_out().status == "waiting/reconciliation"
 
     world.clock.passes(seconds=HOUR_S + 1)
     run.goes_on()

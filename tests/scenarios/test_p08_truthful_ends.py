@@ -112,6 +112,9 @@ def test_a_cancelled_run_whose_outcome_cannot_be_found_out_says_that_it_does_not
     world.target(Silent)
     run = world.check()
     run.approve()
+    assert run.status == "cancelling/user"
+
+    run.waits_it_out()
 
     assert (run.status, run.effect) == ("cancelled/user", "unknown")
 

@@ -20,6 +20,7 @@ from graphs.wiring import Outside, Parts, Settings, open_parts, shipped_tools
 from nodes.agent import Agent
 from nodes.deciders.decider import Decider
 from nodes.deciders.scripted import Scripted
+from nodes.due import look
 from state.acceptance import Expectation
 from state.actor import Actor
 from state.agent import AgentDefinition
@@ -275,6 +276,14 @@ class RunInWorld:
 
     def goes_on(self) -> RunInWorld:
         self.world.engine.drive(self.run_id)
+        return self
+
+    def waits_it_out(self) -> RunInWorld:
+        """Time passes, and whoever looks makes what is due, until nothing comes by itself any more."""
+        while self.row.reason == "external" or (self.row.status == "cancelling" and self.row.wake_at is not None):
+            self.world.clock.passes(seconds=((self.row.wake_at or 0) - self.world.clock.now()) / 1000 + 0.001)
+            look(self.world.parts.ledger, self.run_id)
+            self.goes_on()
         return self
 
     def crashes(self) -> RunInWorld:
