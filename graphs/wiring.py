@@ -13,10 +13,12 @@ from pathlib import Path
 from nodes.accept import Accept
 from nodes.agent import Agent, Agents
 from nodes.answers import Answers
+from nodes.budgets import Budgets
 from nodes.controls import Controls
 from nodes.driver import Driving, Owner
 from nodes.identity import Identity
 from nodes.judge import Judge
+from nodes.settlements import Settlements
 from state.actor import Actor
 from state.clock import Clock, SystemClock
 from state.errors import InputInvalid
@@ -29,6 +31,9 @@ from tools.contract import Tool
 from tools.materials import ReadNotice, ReadRecord
 from tools.policy import Policy, RowPolicy
 from tools.registry import Registry
+
+PERMISSIONS = ("start", "approve", "settle", "budget", "prune")
+WRITES = ("write:ticket", "write:note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,8 @@ class Parts:
     accept: Accept
     answers: Answers
     controls: Controls
+    settlements: Settlements
+    budgets: Budgets
     owner: Owner
     drivings: list[Driving] = field(default_factory=list[Driving])
 
@@ -169,12 +176,14 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         accept=Accept(ledger, agents, outside.policy),
         answers=Answers(ledger, agents, judge, outside.policy),
         controls=Controls(ledger, agents, outside.policy),
+        settlements=Settlements(ledger, outside.policy),
+        budgets=Budgets(ledger, outside.policy),
         owner=Owner(settings.data_dir / "owners"),
     )
 
 
 def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
-    """The first opening of an empty data directory gives its user start, write and approve; on the record.
+    """The first opening of an empty data directory gives its user every right there is; on the record.
 
     First is whoever finds the audit empty, so that a first opening that broke off is made up for by the next one.
     """
@@ -185,11 +194,11 @@ def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
         if audit.entries(connection, ledger.tenant, 0, 1):
             return  # another process was first
         now = ledger.clock.now()
-        for action in ("start", "approve"):
+        for action in PERMISSIONS:
             audit.give(connection, ledger.tenant, now, REMIT.subject, local.subject, action, "*")
-        for action in ("write:ticket", "write:note"):
+        for action in WRITES:
             business.give(REMIT.subject, local.subject, action)
-        for action in ("start", "approve", "write:ticket", "write:note"):
+        for action in (*PERMISSIONS, *WRITES):
             audit.append(
                 connection,
                 ledger.tenant,

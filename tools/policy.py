@@ -1,17 +1,19 @@
 """Who may do what. Judged anew at every effect by what is in force then; every ruling names its rule.
 
-This first policy is rows: who may start and approve are permissions in the ledger, who may write are grants in the
-business store. Another policy takes its place by answering the same three questions.
+This first policy is rows: who may start, approve, settle, grant budget and prune are permissions in the ledger, who may
+write are grants in the business store. Another policy takes its place by answering the same questions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from store import audit
 from store.database import Connection
 from tools.contract import WriteTool
+
+Action = Literal["settle", "budget", "prune"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ class Policy(Protocol):
 
     def may_act(self, principal: str, tool: WriteTool, resource: str | None) -> Ruling: ...
 
+    def may(self, connection: Connection, tenant: str, subject: str, action: Action, resource: str) -> Ruling:
+        """`settle` an outcome of a tool, give `budget` to runs of an agent, `prune` what is old."""
+        ...
+
 
 class RowPolicy:
     """Rows decide; what no row allows is denied."""
@@ -49,6 +55,9 @@ class RowPolicy:
         if grant is None:
             return Ruling(False, f"no grant: {principal} {tool.name} {resource or '*'}", self.version)
         return Ruling(True, f"grant: {principal} {tool.name} {grant}", self.version)
+
+    def may(self, connection: Connection, tenant: str, subject: str, action: Action, resource: str) -> Ruling:
+        return self._held(connection, tenant, subject, action, resource)
 
     def _held(self, connection: Connection, tenant: str, subject: str, action: str, resource: str) -> Ruling:
         pattern = audit.held(connection, tenant, subject, action, resource)
