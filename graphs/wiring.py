@@ -6,10 +6,11 @@ import functools
 import getpass
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graphs.configured import configured_tools, in_place, with_configured
 from nodes.accept import Accept
 from nodes.agent import Agent, Agents
 from nodes.answers import Answers
@@ -27,7 +28,7 @@ from store.business import BusinessStore
 from store.database import Database
 from store.ledger import REMIT, Ledger
 from tools.business_objects import CreateNote, CreateTicket
-from tools.contract import Tool
+from tools.contract import Tool, WriteTool
 from tools.materials import ReadNotice, ReadRecord
 from tools.policy import Policy, RowPolicy
 from tools.registry import Registry
@@ -38,11 +39,15 @@ WRITES = ("write:ticket", "write:note")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where data lives and who the local user is. `materials_root` confines the files of runs; None allows any."""
+    """Where data lives and who the local user is. `materials_root` confines the files of runs; None allows any.
+
+    `tools_file` declares tools by configuration (tools/http_action.py).
+    """
 
     data_dir: Path
     user: str
     materials_root: Path | None = None
+    tools_file: Path | None = None
 
     @property
     def ledger_path(self) -> Path:
@@ -63,12 +68,13 @@ def data_dir_from_environment() -> Path:
 
 
 def settings_from_environment() -> Settings:
-    """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none).
+    """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none),
+    `REMIT_TOOLS` (default: none).
 
     Sets `LANGGRAPH_STRICT_MSGPACK` unless it is set, so that checkpoints hold plain values only. Raises InputInvalid.
     """
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
-    root = os.environ.get("REMIT_MATERIALS_ROOT")
+    root, tools = os.environ.get("REMIT_MATERIALS_ROOT"), os.environ.get("REMIT_TOOLS")
     mode = os.environ.get("REMIT_MODE", "local")
     if mode != "local":
         raise InputInvalid(f"REMIT_MODE={mode}: this version knows only the mode 'local'.")
@@ -76,6 +82,7 @@ def settings_from_environment() -> Settings:
         data_dir=data_dir_from_environment(),
         user=os.environ.get("REMIT_USER") or _os_user(),
         materials_root=Path(root) if root else None,
+        tools_file=Path(os.path.abspath(tools)) if tools else None,
     )
 
 
@@ -106,6 +113,7 @@ class Parts:
     settlements: Settlements
     budgets: Budgets
     owner: Owner
+    configured: Sequence[WriteTool] = ()
     drivings: list[Driving] = field(default_factory=list[Driving])
 
     def driving(self, engine: str) -> Driving:
@@ -126,7 +134,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What may be put in place of the ordinary parts: a clock, databases, a policy, agents and tools of one's own."""
+    """What may be put in place of the ordinary parts: a clock, databases, a policy, agents and tools of one's own.
+
+    `secrets` is where configured tools look up the values of `secret://NAME`.
+    """
 
     clock: Clock = field(default_factory=SystemClock)
     ledger_database: Callable[[Path], Database] = Ledger.database_at
@@ -136,6 +147,7 @@ class Outside:
     policy: Policy = field(default_factory=RowPolicy)
     tools: Callable[[BusinessStore, BusinessStore], Iterable[Tool]] | None = None
     agents: Callable[[Settings], Iterable[Agent]] | None = None
+    secrets: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 ORDINARY = Outside()
@@ -158,10 +170,12 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock)
     business = outside.business(outside.business_database(settings.business_path), outside.clock)
     reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock)
-    registry = Registry((outside.tools or shipped_tools)(business, reader))
-    agents = Agents((outside.agents or shipped_agents)(settings), registry)
+    configured = configured_tools(settings.tools_file, business, outside.secrets, outside.clock)
+    registry = Registry(in_place((outside.tools or shipped_tools)(business, reader), configured))
+    known = with_configured((outside.agents or shipped_agents)(settings), configured)
+    agents = Agents(known, registry)
     local = Actor(settings.user, ledger.tenant, "local")
-    _welcome(ledger, business, local)
+    _welcome(ledger, business, local, [*WRITES, *[f"write:{tool.name}" for tool in configured]])
     judge = Judge(ledger, agents)
     return Parts(
         settings=settings,
@@ -179,10 +193,11 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         settlements=Settlements(ledger, outside.policy),
         budgets=Budgets(ledger, outside.policy),
         owner=Owner(settings.data_dir / "owners"),
+        configured=configured,
     )
 
 
-def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
+def _welcome(ledger: Ledger, business: BusinessStore, local: Actor, writes: Sequence[str]) -> None:
     """The first opening of an empty data directory gives its user every right there is; on the record.
 
     First is whoever finds the audit empty, so that a first opening that broke off is made up for by the next one.
@@ -196,9 +211,9 @@ def _welcome(ledger: Ledger, business: BusinessStore, local: Actor) -> None:
         now = ledger.clock.now()
         for action in PERMISSIONS:
             audit.give(connection, ledger.tenant, now, REMIT.subject, local.subject, action, "*")
-        for action in WRITES:
+        for action in writes:
             business.give(REMIT.subject, local.subject, action)
-        for action in (*PERMISSIONS, *WRITES):
+        for action in (*PERMISSIONS, *writes):
             audit.append(
                 connection,
                 ledger.tenant,

@@ -6,6 +6,8 @@ audit says. The audit is append-only, so nobody can take that place later, and n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphs.wiring import Parts
 from state.actor import Actor
 from state.digest import Json
@@ -23,6 +25,11 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+def _with_configured(writes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The actions there are: `write:NAME` of every configured tool too, and `write` means all of them."""
+    return {**ACTIONS, "write": (*ACTIONS["write"], *writes), **{each: (each,) for each in writes}}
+
+
 class Grants:
     """Permissions (start, approve) are rows of the ledger, grants to write are rows of the business store."""
 
@@ -30,6 +37,7 @@ class Grants:
         self._parts = parts
         self._actor = actor
         self._ledger = parts.ledger
+        self._actions = _with_configured([f"write:{tool.name}" for tool in parts.configured])
 
     def all(self) -> list[Json]:
         """Every row that is in force now."""
@@ -51,8 +59,8 @@ class Grants:
         return self._change("grant.revoke", subject, action, resource)
 
     def _check(self, subject: str, action: str, resource: str) -> None:
-        if action not in ACTIONS:
-            raise InputInvalid(f"There is no action {action!r}; there are {', '.join(ACTIONS)}.")
+        if action not in self._actions:
+            raise InputInvalid(f"There is no action {action!r}; there are {', '.join(self._actions)}.")
         if not subject.strip() or not resource.strip():
             raise InputInvalid("Name a subject and a resource; the resource * means all.")
 
@@ -64,7 +72,7 @@ class Grants:
                 f"{self._actor.subject} may not change grants here; only {user or 'nobody'} may, for whom this data"
                 " directory was first opened."
             )
-        return [self._change_row(change, subject, row, resource) for row in ACTIONS[action]]
+        return [self._change_row(change, subject, row, resource) for row in self._actions[action]]
 
     def _change_row(self, change: str, subject: str, action: str, resource: str) -> Json:
         """Row and audit entry in one transaction of the ledger; a row of the business store is committed inside it."""

@@ -56,20 +56,20 @@ def plans(path: Path) -> list[Plan]:
     """Every tool of a file. Raises InputInvalid, which names file, tool and field, and how to mend it."""
     file = read_file(path)
     for name, target in file.targets.items():
-        what = _wrong_target(target)
+        what = _wrong_target(target, path.parent)
         if what is not None:
             raise wrong(path, f"target {name}", *what)
     return [_Planner(path, file, spec).plan() for spec in file.tools]
 
 
-def _wrong_target(target: Target) -> tuple[str, str] | None:
+def _wrong_target(target: Target, folder: Path) -> tuple[str, str] | None:
     what = checked_base(target.base_url)
     if what is not None:
         return "base_url", what
     plain = target.base_url.startswith("http://")
     if plain and not target.allow_plain_http and not is_loopback(target.base_url):
         return "base_url", "http:// is read and changed by anybody on the way: use https://, or set allow_plain_http"
-    if target.ca_file is not None and not Path(target.ca_file).is_file():
+    if target.ca_file is not None and not (folder / target.ca_file).is_file():
         return "ca_file", f"there is no file {target.ca_file!r}; name one with certificates in PEM form"
     if target.connect_timeout_s > target.timeout_s:
         return "connect_timeout_s", "it is longer than timeout_s, which bounds the whole exchange; shorten it"
@@ -101,7 +101,7 @@ class _Planner:
             base_url=target.base_url.rstrip("/"),
             version=spec.version_with(target),
             arguments=arguments_model(spec.name, spec.arguments, in_paths & known, self.refuse),
-            line=_line(target),
+            line=_line(target, self._path.parent),
             url=url,
             headers=self._headers("write", target, spec.write.headers, write_names(spec) - known),
             look=look,
@@ -164,6 +164,8 @@ def _wrong_header(name: str, value: str) -> str | None:
     return None
 
 
-def _line(target: Target) -> Line:
+def _line(target: Target, folder: Path) -> Line:
+    """A file of certificates is named from where the configuration is."""
     secure = target.base_url.startswith("https://")
-    return Line(secure, target.ca_file, target.timeout_s, target.connect_timeout_s, target.max_response_bytes)
+    authorities = None if target.ca_file is None else str(folder / target.ca_file)
+    return Line(secure, authorities, target.timeout_s, target.connect_timeout_s, target.max_response_bytes)
