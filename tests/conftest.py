@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ticket_service import TicketService
 from tests.support.world import World
 
 ENGINES = ("loop", "langgraph")
@@ -26,3 +27,17 @@ def loop_world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path, "loop")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def ticket_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TicketService]:
+    """The ticket service of the examples as a process of its own; one for all tests."""
+    started = TicketService(tmp_path_factory.mktemp("tickets"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def tickets(ticket_process: TicketService) -> TicketService:
+    """The ticket service, empty, and as good as it can be."""
+    return ticket_process.fresh()

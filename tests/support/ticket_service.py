@@ -21,7 +21,8 @@ class TicketService:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        command = [sys.executable, "-m", "examples.ticket_service", "--port", "0", "--db", str(folder / "tickets.sqlite")]
+        program = [sys.executable, "-m", "examples.ticket_service"]
+        command = [*program, "--port", "0", "--db", str(folder / "tickets.sqlite")]
         environment = os.environ | {"TICKET_SERVICE_TOKEN": TOKEN, "PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None

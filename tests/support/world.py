@@ -35,6 +35,7 @@ from store.transaction import effect_rows
 from tests.support.clock import ManualClock
 from tests.support.faults import Crash, does_afterwards
 from tests.support.target import Box, send_letter
+from tests.support.ticket_service import ENVIRONMENT, TicketService
 from tools.agent_rules import AgentRules
 
 USER = "ada"
@@ -90,6 +91,7 @@ class World:
     only_agents: Sequence[str] | None = None
     wrap_rules: Callable[[AgentRules], AgentRules] | None = None
     engine_made: Callable[[Parts], Engine] | None = None
+    tools_file: Path | None = None
     _opened: list[Parts] = field(default_factory=list)
     _engine: Engine | None = None
 
@@ -119,6 +121,11 @@ class World:
         self.agent_has(tools=(*NOTE_AGENT.tools, tool.id))
         self.decider_says(*proposals, final())
 
+    def writes_to(self, tickets: TicketService, *changes: tuple[str, str], url: str | None = None) -> TicketService:
+        """Tickets are made by this service instead of the business store, under its configuration with some changes."""
+        self.tools_file = tickets.configuration(*changes, url=url)
+        return tickets
+
     def dies(self, **databases: Any) -> None:
         """`ledger=` or `business=` a database that dies; see `faults`."""
         named = {f"{name}_database": opened for name, opened in databases.items()}
@@ -135,8 +142,9 @@ class World:
     @property
     def parts(self) -> Parts:
         if not self._opened:
-            settings = Settings(self.folder / "data", USER)
-            self._opened.append(open_parts(settings, replace(self.outside, clock=self.clock, agents=self._agents)))
+            settings = Settings(self.folder / "data", USER, tools_file=self.tools_file)
+            outside = replace(self.outside, clock=self.clock, agents=self._agents, secrets=ENVIRONMENT)
+            self._opened.append(open_parts(settings, outside))
         return self._opened[-1]
 
     def _agents(self, settings: Settings) -> Iterable[Agent]:
