@@ -182,6 +182,7 @@ class _Exchange:
         """A handle of our own on the connection: closing it from another thread cannot hit anybody else's."""
         with self._lock:
             if self._cut is not None:
+                connected.close()  # nobody else would
                 raise _Held(self._cut)
             self._handle = connected.dup()
 

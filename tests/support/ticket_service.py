@@ -6,14 +6,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
+from state.digest import sha256
+
+if TYPE_CHECKING:
+    import httpx
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = ROOT / "examples" / "ticket_service" / "remit-tools.toml"
 TOKEN = "canary-7f3e9a"
 ENVIRONMENT = {"REMIT_SECRET_TICKETS_TOKEN": TOKEN}
+
+
+def configuration(folder: Path, url: str, *changes: tuple[str, str]) -> Path:
+    """The example's configuration for a service at another address, with some of its text changed."""
+    text = CONFIGURATION.read_text("utf-8")
+    for old, new in (("http://127.0.0.1:8711", url), *changes):
+        assert old in text, old
+        text = text.replace(old, new)
+    path = folder / f"tools-{sha256(text.encode())[:12]}.toml"
+    path.write_text(text, "utf-8")
+    return path
 
 
 class TicketService:
@@ -27,7 +41,7 @@ class TicketService:
         self._process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
-        self._client = httpx.Client(base_url=self.url, timeout=15, trust_env=False)
+        self._client = _client(self.url)
 
     def stop(self) -> None:
         self._client.close()
@@ -51,13 +65,7 @@ class TicketService:
 
     def configuration(self, *changes: tuple[str, str], url: str | None = None) -> Path:
         """The example's configuration for this process, with some of its text changed."""
-        text = CONFIGURATION.read_text("utf-8")
-        for old, new in (("http://127.0.0.1:8711", url or self.url), *changes):
-            assert old in text, old
-            text = text.replace(old, new)
-        path = self._folder / f"tools-{abs(hash(text))}.toml"
-        path.write_text(text, "utf-8")
-        return path
+        return configuration(self._folder, url or self.url, *changes)
 
     # --- then -----------------------------------------------------------------------------------------------
 
@@ -77,3 +85,9 @@ class TicketService:
     def keys(self) -> set[str]:
         """The keys that creations came with."""
         return {each["key"] for each in self.calls("create")}
+
+
+def _client(url: str) -> httpx.Client:
+    import httpx  # most tests need neither it nor the service
+
+    return httpx.Client(base_url=url, timeout=15, trust_env=False)
