@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from nodes.agent import Agent, Agents
-from nodes.deciders.decider import Decider, Outcome, View
+from nodes.asking import Asking, Said, plain
+from nodes.deciders.decider import Outcome, View
 from nodes.driver import Driving
 from nodes.judge import MAX_KEPT_RUNS, Judge
-from nodes.planning import read_proposal
 from nodes.standing import worst_of
 from nodes.step import Moment, Step, Update
 from state.budget import Usage
-from state.digest import Json, canonical
-from state.errors import GuardRefused, ToolError
+from state.digest import Json
+from state.errors import GuardRefused
 from state.operation import Operation, Proposal
 from state.run import Lease
 from store import operations, turns
 from store.ledger import Facts
 from store.turns import TurnRecord
-from tools.contract import CancelToken, foreign
-
-MAX_PROPOSAL_BYTES = 256 * 1024
 
 
 @dataclass(slots=True)
@@ -45,45 +39,31 @@ class Decide(Step):
 
     def __init__(self, driving: Driving, agents: Agents, judge: Judge) -> None:
         super().__init__(driving, agents, judge)
+        self._asking = Asking(driving)
         self._seen: dict[str, _Seen] = {}
 
     def act(self, at: Moment) -> Update:
-        lease, facts, token = at.lease, at.facts, at.token
+        lease, facts = at.lease, at.facts
         agent = self.agents.get(facts.run.agent_id)
         begun = self.ledger.clock.monotonic()
-        if agent.decider is None:
-            effect = self.judge.expectation(facts.run).effect
-            actions = [effect] if effect is not None else []
-            source, proposal, usage = "input", _plain(Proposal(kind="actions", actions=actions)), Usage()
-        else:
-            try:
-                source, proposal, usage = self._ask(agent, agent.decider, facts, token)
-            except BaseException:  # this process is going away, and the call may have been paid for
-                self._charge_only(lease, agent.decider.worst_case().model_dump())
-                raise
+        said = self._said(agent, at)
+        if said is None:
+            return {"outcome": "reread"}
         took = self.ledger.clock.monotonic() - begun
         lost = worst_of(agent.decider.worst_case(), facts.run.takeovers) if agent.decider is not None else {}
-        charge = {name: amount + lost.get(name, 0) for name, amount in usage.model_dump().items()}
+        charge = {name: amount + lost.get(name, 0) for name, amount in said.usage.model_dump().items()}
         try:
-            return self._record(lease, facts, source, proposal, charge, took)
-        except GuardRefused:
-            self._charge_only(lease, charge)
+            return self._record(lease, facts, said.source, said.proposal, charge, took)
+        except GuardRefused:  # a wish came first: the word is dropped, what it cost is not
+            self._asking.charge(lease, Usage(**charge))
             raise
 
-    def _charge_only(self, lease: Lease, charge: dict[str, int]) -> None:
-        """A wish came first: the word is dropped, what it cost is not. After an end nothing is counted any more."""
-        with suppress(GuardRefused), self.ledger.settling(lease) as tx:
-            tx.add(**{f"used_{measure}": amount for measure, amount in charge.items()})
-
-    def _ask(self, agent: Agent, decider: Decider, facts: Facts, token: CancelToken) -> tuple[str, Json, Usage]:
-        """What the decider said, as JSON; an exception of its own is its answer too."""
-        view = self._view(agent, facts)
-        try:
-            recorded = _plain(foreign(lambda: decider.propose(view, token), "internal"))
-            proposal = read_proposal(recorded)
-        except ToolError as error:  # a decider is foreign code: whatever it raises is recorded as its failure
-            return "remit", {"kind": "failed", "error": str(error)}, decider.worst_case()
-        return "decider", recorded, proposal.usage if isinstance(proposal, Proposal) else decider.worst_case()
+    def _said(self, agent: Agent, at: Moment) -> Said | None:
+        """From the decider; from the input, where the agent has none; None where there is nothing to record."""
+        if agent.decider is not None:
+            return self._asking.word(at.lease, agent.decider, self._view(agent, at.facts), at.token)
+        effect = self.judge.expectation(at.facts.run).effect
+        return Said("input", plain(Proposal(kind="actions", actions=[] if effect is None else [effect])), Usage())
 
     def _record(
         self, lease: Lease, facts: Facts, source: str, proposal: Json, charge: dict[str, int], took: int
@@ -144,22 +124,6 @@ def _show(seen: _Seen, operation: Operation, result: Json | None) -> None:
     if operation.status not in {"committed", "superseded"}:
         why = f" ({operation.detail})" if operation.detail else ""
         seen.told.append(f"{operation.tool}: {operation.status}{why}")
-
-
-def _plain(said: Any) -> Json:
-    """What a decider returned as a JSON object of bounded size; anything else becomes a note of what it was."""
-    try:
-        value = said.model_dump(mode="json") if isinstance(said, BaseModel) else said
-    except Exception:  # a model of the decider's own
-        value = None
-    if isinstance(value, dict):
-        value = cast(Json, value)
-        try:
-            if len(canonical(value)) <= MAX_PROPOSAL_BYTES:
-                return value
-        except (ValueError, TypeError, RecursionError):
-            pass
-    return {"kind": "unreadable", "type": type(said).__name__[:80]}
 
 
 def _actions(proposal: Json) -> list[Json]:

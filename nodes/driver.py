@@ -1,58 +1,53 @@
-"""Holding a run while driving it: claim, keep, let go, and prove that another owner is dead.
+"""Holding a run while driving it: claim, keep, heed wishes, let go.
 
-An owner is one process. It holds a `flock` on a file of its own as long as it lives, so a process on the same host can
-prove its death at once; a missing file proves nothing, and then the lease has to run out.
+While a node works, a keeper renews its lease and looks four times a second whether it is to stop. Where no node works,
+the keeper sleeps.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
-import uuid
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from state.errors import RemitError
-from state.run import Lease
+from nodes.owner import Owner
+from state.errors import DriverError, RemitError
+from state.run import DRIVABLE, Lease
+from store import runs
 from store.guard import LEASE_TTL_MS
 from store.ledger import Driver, Ledger
 from tools.contract import CancelToken
 
-_KEEP_EVERY_S = LEASE_TTL_MS / 1000 / 3
+__all__ = ["Drained", "Driving", "Owner"]
+
+_RENEW_EVERY_S = LEASE_TTL_MS / 1000 / 3
+_LOOK_EVERY_S = 0.25
 
 # Leases claimed by the invocation that is going on, so that whoever started it can let go of them in the end. It never
 # decides who holds a run: that is the lease in the graph's untracked channel.
 _claimed: ContextVar[list[Lease] | None] = ContextVar("remit_claimed", default=None)
 
 
-class Owner:
-    """This process as a driver of runs: a name nobody else has, and a locked file for as long as it lives."""
+class Drained(DriverError):
+    """This process is about to go away: it begins nothing new, and lets go of its runs."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.name = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        self._file = open(folder / self.name, "w")  # noqa: SIM115 - held open until the process ends
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+    code = "DRAINING"
 
-    def is_dead(self, other: str) -> bool:
-        """Is this owner proven dead? True only if its file is here and nobody holds the lock on it."""
-        if other == self.name:
-            return False
-        try:
-            with open(self._folder / other) as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-        except OSError:
-            return False
+    def __init__(self, why: str) -> None:
+        super().__init__(f"This process begins nothing any more ({why}). Nothing is lost: any other goes on.")
 
-    def close(self) -> None:
-        """Let go of the lock and take the file away."""
-        (self._folder / self.name).unlink(missing_ok=True)
-        self._file.close()
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """One node at work."""
+
+    lease: Lease
+    token: CancelToken
+    at_its_end: bool
 
 
 class Driving:
@@ -61,9 +56,11 @@ class Driving:
     def __init__(self, ledger: Ledger, owner: Owner, engine: str) -> None:
         self.ledger = ledger
         self.driver = Driver(owner.name, engine, owner.is_dead)
-        self._inside: dict[str, tuple[Lease, CancelToken]] = {}
-        self._lock = threading.Lock()
+        self._inside: dict[str, _Inside] = {}
+        self._changed = threading.Condition()  # guards what follows
         self._keeper: threading.Thread | None = None
+        self._keeper_sleeps = False
+        self._draining: str | None = None
         self._stop = threading.Event()
 
     def claim(self, run_id: str) -> Lease:
@@ -107,44 +104,127 @@ class Driving:
         except RemitError:
             return  # it runs out by itself; the error that led here is the one to show
 
+    # --- inside a node --------------------------------------------------------------------------------------
+
     @contextmanager
-    def inside(self, lease: Lease) -> Generator[CancelToken]:
-        """While a node works: the lease is renewed by a thread of its own, and wishes trip the token."""
-        token = CancelToken()
-        with self._lock:
-            self._inside[lease.nonce] = (lease, token)
-            if self._keeper is None:
-                self._keeper = threading.Thread(target=self._keep, name="remit-keeper", daemon=True)
-                self._keeper.start()
+    def inside(self, lease: Lease, *, at_its_end: bool = False, begins: bool = True) -> Generator[CancelToken]:
+        """While a node works: the lease is renewed by a thread of its own, and wishes trip the token.
+
+        Where a run is `at_its_end`, what its node does (looking up, recording) is what the wish asks for, and only the
+        loss of the lease stops it. Raises Drained for a node that `begins` something in a process that is going away.
+        """
+        entered = _Inside(lease, CancelToken(), at_its_end)
+        with self._changed:
+            if begins and self._draining is not None:
+                raise Drained(self._draining)
+            self._inside[lease.nonce] = entered
+            self._wake_keeper()
         try:
-            yield token
+            yield entered.token
         finally:
-            with self._lock:
+            with self._changed:
                 self._inside.pop(lease.nonce, None)
 
+    def drain(self, why: str = "drain") -> None:
+        """Trip every token and begin nothing any more: what is going on stops or is finished, then its run is let go.
+
+        Takes locks: not to be called from a signal handler.
+        """
+        with self._changed:
+            self._draining = why
+            inside = list(self._inside.values())
+        for each in inside:
+            each.token.trip(why)
+
+    def must_stop(self, lease: Lease) -> bool:
+        """Is there a reason to trip this lease's token, whoever tripped it? A decider is handed its own, and could."""
+        try:
+            run = self.ledger.run(lease.run_id)
+        except RemitError:
+            return True
+        held = run.nonce == lease.nonce and run.status in DRIVABLE
+        return self._draining is not None or self._reason(asdict(run) if held else None) is not None
+
+    # --- the keeper -----------------------------------------------------------------------------------------
+
+    def _wake_keeper(self) -> None:
+        if self._keeper is None:
+            self._keeper = threading.Thread(target=self._keep, name="remit-keeper", daemon=True)
+            self._keeper.start()
+        elif self._keeper_sleeps:
+            self._changed.notify()
+
     def _keep(self) -> None:
-        while not self._stop.wait(_KEEP_EVERY_S):
-            self.beat()
+        renewed = time.monotonic()
+        while not self._stop.wait(_LOOK_EVERY_S):
+            if self._slept_while_idle():
+                renewed = time.monotonic()  # whoever came in has just written, and so renewed
+            elif time.monotonic() - renewed >= _RENEW_EVERY_S:
+                renewed = time.monotonic()
+                self.beat()
+            else:
+                self.look()
+
+    @property
+    def idle(self) -> bool:
+        """Does the keeper sleep, because no node works?"""
+        return self._keeper_sleeps
+
+    def _slept_while_idle(self) -> bool:
+        with self._changed:
+            slept = not self._inside
+            while not self._inside and not self._stop.is_set():
+                self._keeper_sleeps = True
+                self._changed.wait()
+            self._keeper_sleeps = False
+        return slept
 
     def beat(self) -> None:
         """Renew every lease that a node works under now, and trip the token of a run that is to stop."""
-        with self._lock:
-            inside = list(self._inside.values())
-        for lease, token in inside:
-            self._keep_one(lease, token)
+        for each in self._now_inside():
+            try:
+                self._heed(each, self.ledger.renew(each.lease))
+            except RemitError:
+                continue  # tried again at the next beat; the guard of the next write decides
 
-    def _keep_one(self, lease: Lease, token: CancelToken) -> None:
+    def look(self) -> None:
+        """Trip the token of each run that is to stop: one read for all of them, and no write."""
+        inside = self._now_inside()
+        if not inside:
+            return
         try:
-            row = self.ledger.renew(lease)
+            with self.ledger.database.read() as connection:
+                rows = {row["nonce"]: row for row in runs.driven(connection, self.ledger.tenant)}
         except RemitError:
-            return  # tried again at the next beat; the guard of the next write decides
+            return
+        for each in inside:
+            self._heed(each, rows.get(each.lease.nonce))
+
+    def _now_inside(self) -> list[_Inside]:
+        with self._changed:
+            return list(self._inside.values())
+
+    def _heed(self, inside: _Inside, row: Mapping[str, Any] | None) -> None:
+        why = self._reason(row)
+        if why is not None and (row is None or not inside.at_its_end):
+            inside.token.trip(why)
+
+    def _reason(self, row: Mapping[str, Any] | None) -> str | None:
+        """Why a driver is to stop, by its run's row; None for the row means that it holds the run no more."""
         if row is None:
-            token.trip("lease lost")
-        elif row["status"] == "cancelling" or row["desired_action"] == "cancel":
-            token.trip("cancel")
-        elif row["deadline"] is not None and row["deadline"] <= self.ledger.clock.now():
-            token.trip("deadline")
+            return "lease lost"
+        if row["desired_action"] == "take_over":
+            return "take over"
+        if row["status"] == "cancelling" or row["desired_action"] == "cancel":
+            return "cancel"
+        if row["deadline"] is not None and row["deadline"] <= self.ledger.clock.now():
+            return "deadline"
+        return None
 
     def close(self) -> None:
         """Stop the keeper."""
         self._stop.set()
+        with self._changed:
+            self._changed.notify()
+        if self._keeper is not None:
+            self._keeper.join()

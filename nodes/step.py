@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nodes.agent import Agent, Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
-from nodes.standing import Standing, standing
+from nodes.standing import Standing, at_its_end, standing
 from state.errors import GuardRefused, NotAllowed, RunAlreadyTerminal
 from state.run import Lease, effect_of, effects_of
 from store.ledger import Facts, Ledger
@@ -23,6 +23,8 @@ from tools.contract import CancelToken
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+WINDS_UP = frozenset({"approve", "wait", "finish"})  # done also by a process that is going away: they are short
 
 State = Mapping[str, Any]
 Update = dict[str, Any]
@@ -66,7 +68,7 @@ class Node(ABC):
 
     @abstractmethod
     def run(self, state: State, config: RunnableConfig) -> Update:
-        """One step. Raises RunBusy, LeaseLost."""
+        """One step. Raises RunBusy, LeaseLost, Drained."""
 
     def _lease(self, state: State, run_id: str) -> Lease:
         """This invocation's lease, claimed now if there is none. Whether it still holds, each guard decides."""
@@ -113,7 +115,8 @@ class Step(Node):
         if not self.fits(where):
             return {**again, **held}
         try:
-            with self.driving.inside(lease) as token:
+            ending = at_its_end(facts, self.ledger.clock.now())
+            with self.driving.inside(lease, at_its_end=ending, begins=self.name not in WINDS_UP) as token:
                 return {"step": self.name, **held, **self.act(Moment(lease, facts, where, token))}
         except GuardRefused:
             return {**again, **held}

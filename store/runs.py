@@ -67,6 +67,11 @@ _RENEW = Statement(
     .values(lease_until=param("until"), used_active_ms=runs.c.used_active_ms + elapsed, active_at=param("now"))
     .returning(runs.c.desired_action, runs.c.status, runs.c.deadline)
 )
+_DRIVEN = Statement(
+    select(runs.c.nonce, runs.c.status, runs.c.desired_action, runs.c.deadline).where(
+        runs.c.tenant_id == param("tenant"), runs.c.status.in_(sorted(DRIVABLE)), runs.c.nonce.is_not(None)
+    )
+)
 _DEFAULTS: Row = {column.name: None for column in runs.columns if column.nullable} | {
     column.name: 0 for column in runs.columns if column.server_default is not None
 }
@@ -224,6 +229,11 @@ def renew(connection: Connection, tenant: str, lease: Lease, now: int) -> Row | 
     """Prolong a lease; the wish, status and deadline of the run, or None if the lease is lost."""
     held = {"fence_held": lease.fence, "nonce_held": lease.nonce, "until": now + LEASE_TTL_MS, "now": now}
     return connection.one(_RENEW, {"tenant": tenant, "run": lease.run_id, **held})
+
+
+def driven(connection: Connection, tenant: str) -> list[Row]:
+    """Nonce, status, wish and deadline of every run that somebody drives now."""
+    return connection.all(_DRIVEN, {"tenant": tenant})
 
 
 def get(connection: Connection, tenant: str, run_id: str) -> Run:

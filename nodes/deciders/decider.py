@@ -41,15 +41,28 @@ class View:
     told: list[str] = field(default_factory=list[str])
 
 
+class Stopped(Exception):
+    """The token was tripped and the decider stopped: there is no word, and `usage` is what came of it so far."""
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__("The decider was stopped.")
+        self.usage = usage
+
+
 class Decider(Protocol):
-    """Proposes one turn. Whatever it returns or raises is data; it can never break or steer a run by it."""
+    """Proposes one turn. Whatever it returns or raises is data; it can never break or steer a run by it.
+
+    It makes one try at its provider and no more. A try that may be made again is a ToolError of the class
+    `rate_limited` (nothing was worked on) or `transient`, with `retry_after_s` where the provider says so: the node
+    `decide` tries again. On a tripped token a decider stops and raises Stopped.
+    """
 
     name: str
 
     def propose(self, view: View, token: CancelToken) -> Any:
-        """A `Proposal`, or JSON that reads as one."""
+        """A `Proposal`, or JSON that reads as one. Raises Stopped, ToolError."""
         ...
 
     def worst_case(self) -> Usage:
-        """The most that one proposal can cost; a proposal whose worst case does not fit the budget is not asked for."""
+        """The most that one try can cost; a proposal whose worst case does not fit the budget is not asked for."""
         ...

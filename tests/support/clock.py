@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from state.clock import SystemClock
 
@@ -14,6 +15,7 @@ class ManualClock:
 
     def __init__(self, now: int = START) -> None:
         self._now = now
+        self._meanwhile: list[Callable[[], object]] = []
 
     def now(self) -> int:
         return self._now
@@ -22,8 +24,15 @@ class ManualClock:
         return self._now
 
     def wait(self, ms: int, until: threading.Event) -> None:
+        if self._meanwhile:
+            self._meanwhile.pop(0)()
+            until.wait()
         if not until.is_set():
             self._now += ms
+
+    def at_the_next_wait(self, act: Callable[[], object]) -> None:
+        """While somebody waits, this happens, and it must end the wait."""
+        self._meanwhile.append(act)
 
     def passes(self, *, seconds: float) -> None:
         self._now += int(seconds * 1000)
