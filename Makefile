@@ -5,6 +5,7 @@ PYTHON ?= python3
 UV     ?= uv
 VENV   ?= .venv
 ARGS   ?=
+SEED   ?= $(shell date +%s)
 
 PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.remit-installed
@@ -12,7 +13,8 @@ FIT   := import sys, pip; sys.exit(sys.version_info < (3, 11))
 CODE  := graphs nodes tools state store service tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment demo test test-long test-all coverage lint format types layers bench dev lock clean
+.PHONY: help setup environment demo test test-long test-all sweep schedules mutation soak coverage lint format types layers
+.PHONY: bench dev lock clean
 
 help:
 	@echo "make demo       see a run ask, act once and account for it"
@@ -21,6 +23,10 @@ help:
 	@echo "make setup      the environment in $(VENV), from requirements.lock (the others do this by themselves)"
 	@echo "make test-long  the tests with real processes and servers"
 	@echo "make test-all   test, then test-long"
+	@echo "make sweep      every scenario, killed at each of its boundaries; ARGS='C3 --engine loop --at 17' replays one"
+	@echo "make schedules  thousands of simulated schedules; SEED=... repeats one"
+	@echo "make mutation   what the tests do not notice; ARGS='--only store/guard.py' or '--sample 300'"
+	@echo "make soak       all of the sweep, schedules and mutation, for hours; writes docs/proof/soak.md"
 	@echo "make coverage   the tests, with the branches that they leave out of store, tools and nodes"
 	@echo "make lint       ruff: rules and format"
 	@echo "make format     ruff: mend what can be mended, and format"
@@ -73,6 +79,19 @@ test-long: setup
 test-all:
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-long
+
+sweep: setup
+	@"$(PY)" -m tests.chaos.sweep $(ARGS)
+
+schedules: setup
+	@echo "SEED=$(SEED)"
+	@"$(PY)" -m pytest -m soak --hypothesis-seed=$(SEED) $(ARGS)
+
+mutation: setup
+	@"$(PY)" -m tests.mutation $(ARGS)
+
+soak: setup
+	@"$(PY)" -m tests.chaos.soak --seed $(SEED) $(ARGS)
 
 coverage: setup
 	@"$(PY)" -m pytest -n 2 --cov --cov-report=term $(ARGS)

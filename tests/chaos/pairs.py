@@ -17,7 +17,7 @@ from tests.support.boundaries import Boundary
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """A second death and what was not right after it; `at` is 0 for the story that dies only once."""
+    """A second death and what was not right after it; `at` is 0 where already the first one is not survived."""
 
     at: int
     boundary: str
@@ -31,7 +31,7 @@ def second_deaths(case: Case, first: Boundary, left: Path, most: int | None, onl
     assert in_this_process(case, left, first.process, (first,)).killed, f"{case} does not die at {first}"
     copy, rest = left.with_name("copy"), first.process + 1
     once = tell(case, _copied(left, copy), (), in_this_process, rest)
-    found = [Second(0, "", once.problems)]
+    found = [Second(0, "", once.problems)] if once.problems else []
     numbered = list(enumerate((each for each in once.boundaries if each.process >= rest), start=1))
     for at, second in _chosen(case, first, numbered, most, only):
         problems = tell(case, _copied(left, copy), (second,), in_this_process, rest).problems

@@ -79,6 +79,8 @@ def sweep(chosen: Sequence[Case], pool: Pool, most: int | None, pairs: Sequence[
         counted: list[Counted] = list(shared_out(pool, count, asked, ordered=True))
         swept.broken = [each for each in counted if each.problems]
         sound = [each for each in counted if not each.problems]
+        found = sum(len(each.boundaries) for each in sound)
+        print(f"{found} boundaries in {len(sound)} stories: dying at each of them", flush=True)
         _tally(swept, "once", sound, [death for each in sound for death in each.deaths()], pool)
         paired = [each for each in sound if each.case.engine == "loop" and each.case.scenario in pairs]
         twice = [death for each in paired for death in each.deaths(pairs=True, most=most)]

@@ -49,11 +49,10 @@ def _seen_to_its_end(case: Case, folder: Path, number: int, deaths: Sequence[Bou
     return report
 
 
-def begin(case: Case, folder: Path) -> None:
-    """What the story begins with, made in a process of its own. Raises RuntimeError if that breaks."""
+def begin(case: Case, folder: Path) -> list[str]:
+    """What the story begins with, made in a process of its own; and what was not right with that."""
     gone = forked(lambda: prepare(case, folder))
-    if gone.error or gone.signal:
-        raise RuntimeError(f"{case} cannot be prepared: {gone.error or gone.signal}")
+    return [f"cannot begin: {gone.error or gone.signal}"] if gone.error or gone.signal else []
 
 
 def tell(

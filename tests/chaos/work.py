@@ -77,7 +77,9 @@ class Counted:
 def count(counted: Counted) -> Counted:
     """The whole story, in which nothing dies."""
     with _folder() as folder:
-        begin(counted.case, folder)
+        problems = begin(counted.case, folder)
+        if problems:
+            return replace(counted, problems=problems)
         verdict = tell(counted.case, folder, keep=counted.kept)
     return replace(counted, boundaries=verdict.boundaries, problems=verdict.problems)
 
