@@ -27,14 +27,14 @@ from store import audit
 from store.business import BusinessStore
 from store.database import Database
 from store.ledger import REMIT, Ledger
-from tools.business_objects import CreateNote, CreateTicket
+from tools.business_objects import CreateNote, CreateTicket, WithdrawTicket
 from tools.contract import Tool, WriteTool
 from tools.materials import ReadNotice, ReadRecord
 from tools.policy import Policy, RowPolicy
 from tools.registry import Registry
 
 PERMISSIONS = ("start", "approve", "settle", "budget", "prune")
-WRITES = ("write:ticket", "write:note")
+WRITES = ("write:ticket", "write:note", "write:withdrawal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,8 @@ ORDINARY = Outside()
 
 def shipped_tools(business: BusinessStore, reader: BusinessStore) -> list[Tool]:
     """Every tool that comes with Remit."""
-    return [ReadNotice(), ReadRecord(), CreateTicket(business, reader), CreateNote(business, reader)]
+    writes = [kind(business, reader) for kind in (CreateTicket, CreateNote, WithdrawTicket)]
+    return [ReadNotice(), ReadRecord(), *writes]
 
 
 def shipped_agents(settings: Settings) -> list[Agent]:
@@ -163,6 +164,13 @@ def shipped_agents(settings: Settings) -> list[Agent]:
     from graphs import catalog_check, ticket
 
     return [catalog_check.agent(settings), ticket.agent()]
+
+
+def compensation(ledger: Ledger, registry: Registry) -> list[Agent]:
+    """The agent that takes effects back, where there is a tool that can."""
+    from graphs import compensation as module
+
+    return [module.agent(ledger, registry)] if registry.compensating() else []
 
 
 def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
@@ -173,7 +181,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     configured = configured_tools(settings.tools_file, business, outside.secrets, outside.clock)
     registry = Registry(in_place((outside.tools or shipped_tools)(business, reader), configured))
     known = with_configured((outside.agents or shipped_agents)(settings), configured)
-    agents = Agents(known, registry)
+    agents = Agents([*known, *compensation(ledger, registry)], registry)
     local = Actor(settings.user, ledger.tenant, "local")
     _welcome(ledger, business, local, [*WRITES, *[f"write:{tool.name}" for tool in configured]])
     judge = Judge(ledger, agents)

@@ -69,6 +69,10 @@ class Agents:
         """The agent's tools by plain name; none for an agent that this program does not have."""
         return self._tools.get(agent_id, {})
 
+    def compensates(self, name: str) -> bool:
+        """Is there a tool that takes back what this tool does?"""
+        return name in self._registry.compensating()
+
     def registered(self, name: str) -> bool:
         """Is there a tool of this name at all, whoever may use it?"""
         return self._registry.known(name)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from service import cli_answers, cli_records, cli_runs
+from service import cli_answers, cli_outcomes, cli_records, cli_runs
 from service.edge import EXIT_CODES, guarded
 
 app = typer.Typer(
@@ -32,6 +32,11 @@ app.command("events")(cli_runs.events)
 app.command("cancel")(cli_runs.cancel)
 app.command("pause")(cli_runs.pause)
 app.command("resume")(cli_runs.resume)
+app.command("take-over")(cli_outcomes.take_over)
+app.command("doubt")(cli_outcomes.doubt)
+app.command("settle")(cli_outcomes.settle)
+app.command("compensate")(cli_outcomes.compensate)
+app.add_typer(cli_outcomes.budget, name="budget")
 app.command("approvals")(cli_answers.approvals)
 app.command("approve")(cli_answers.approve)
 app.command("edit")(cli_answers.edit)

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from store.upgrade import Which
 
 tickets = typer.Typer(help="Tickets of the business store.", no_args_is_help=True)
-grants = typer.Typer(help="Who may start, approve and write.", no_args_is_help=True)
+grants = typer.Typer(help="Who may do what.", no_args_is_help=True)
 database = typer.Typer(help="The databases of the data directory.", no_args_is_help=True)
 
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="A user's name.")]
-Action = Annotated[str, typer.Argument(metavar="ACTION", help="start, approve or write.")]
+Action = Annotated[str, typer.Argument(metavar="ACTION", help="start, approve, settle, budget, prune or write.")]
 Resource = Annotated[
-    str, typer.Argument(metavar="[RESOURCE]", help="An agent (start), a tool (approve), record:ID (write); * is all.")
+    str,
+    typer.Argument(
+        metavar="[RESOURCE]", help="An agent (start, budget), a tool (approve, settle), record:ID (write); * is all."
+    ),
 ]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from service.use_cases import UseCases
 
 FOLLOW_S = 0.2
+PATIENCE_S = 120.0  # how long a command stays for a run that looks at its target again by itself
 
 start = typer.Typer(help="Start a run and drive it until it ends or needs somebody.", no_args_is_help=True)
 
@@ -81,14 +82,33 @@ def carry_on(cases: UseCases, run_id: str, engine: str | None, *, as_json: bool,
 
         timeline = Timeline(cases, run_id, Screen(aside=as_json).event, after)
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
+    until = time.monotonic() + PATIENCE_S
     while True:
         drive(cases, run_id, engine, timeline)
+        if wait_a_little(cases, run_id, until):
+            continue
         run = cases.run(run_id)
         if not asks or not _answered(cases, run["pending"]["approvals"]):
             break
     if not asks and not as_json:
         _show_questions(run)
     finish(run, as_json)
+
+
+def wait_a_little(cases: UseCases, run_id: str, until: float) -> bool:
+    """Stay until a run looks at its target again, if that is soon; True if it can be driven on now."""
+    from service.driving import leaves_a_run_safe
+
+    again_at = cases.again_at(run_id)
+    if again_at is None:
+        return False
+    wait_s = max(0.0, again_at / 1000 - time.time()) + 0.01
+    if time.monotonic() + wait_s > until:
+        return False
+    with leaves_a_run_safe(run_id):
+        time.sleep(wait_s)
+    cases.run(run_id)  # makes the moves that are due
+    return True
 
 
 def _answered(cases: UseCases, asked: list[Json]) -> bool:
@@ -185,17 +205,18 @@ def events(
 
 def cancel(run_id: RunId, as_json: AsJson = False) -> None:
     """Cancel a run. At once if nothing is in flight, else when what is in flight has been looked up."""
-    _control("cancel", run_id, as_json)
+    with opened() as cases:
+        after = cases.last_event(run_id)
+        cases.control("cancel", run_id)
+        if cases.needs_a_driver(run_id):
+            return carry_on(cases, run_id, None, as_json=as_json, verbose=False, after=after)
+        finish(cases.run(run_id), as_json)
 
 
 def pause(run_id: RunId, as_json: AsJson = False) -> None:
     """Ask a run to pause at its next safe point."""
-    _control("pause", run_id, as_json)
-
-
-def _control(wish: str, run_id: str, as_json: bool) -> None:
     with opened() as cases:
-        cases.control(wish, run_id)
+        cases.control("pause", run_id)
         finish(cases.run(run_id), as_json)
 
 

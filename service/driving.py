@@ -56,18 +56,26 @@ class Timeline:
 def drive(cases: UseCases, run_id: str, engine: str | None, timeline: Timeline | None) -> None:
     """Drive until the run waits or ends, in this thread: Ctrl-C lets go of the run and raises Interrupted."""
     try:
-        if timeline is None:
-            cases.drive(run_id, engine)
-            return
-        with timeline.live():
-            cases.drive(run_id, engine)
+        with leaves_a_run_safe(run_id):
+            if timeline is None:
+                cases.drive(run_id, engine)
+                return
+            with timeline.live():
+                cases.drive(run_id, engine)
+    except (RemitError, OSError, sqlite3.Error) as error:
+        error.add_note(go_on(run_id))
+        raise
+
+
+@contextmanager
+def leaves_a_run_safe(run_id: str) -> Generator[None]:
+    """Raises Interrupted, with how to go on, when somebody presses Ctrl-C."""
+    try:
+        yield
     except KeyboardInterrupt:
         raise Interrupted(
             f"Interrupted. Run {run_id} is safe: nothing is lost, and nothing will be done twice.\n{go_on(run_id)}"
         ) from None
-    except (RemitError, OSError, sqlite3.Error) as error:
-        error.add_note(go_on(run_id))
-        raise
 
 
 def go_on(run_id: str) -> str:

@@ -1,4 +1,4 @@
-"""Who may start, approve and write; given and revoked on the record.
+"""Who may do what; given and revoked on the record.
 
 In local mode only one subject may do that: the one whom the first opening of the data directory made its user, as the
 audit says. The audit is append-only, so nobody can take that place later, and no revocation loses it.
@@ -19,9 +19,13 @@ from store.ledger import REMIT
 ACTIONS: dict[str, tuple[str, ...]] = {
     "start": ("start",),
     "approve": ("approve",),
+    "settle": ("settle",),
+    "budget": ("budget",),
+    "prune": ("prune",),
     "write": ("write:ticket", "write:note"),
     "write:ticket": ("write:ticket",),
     "write:note": ("write:note",),
+    "write:withdrawal": ("write:withdrawal",),
 }
 
 
@@ -31,7 +35,7 @@ def _with_configured(writes: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 class Grants:
-    """Permissions (start, approve) are rows of the ledger, grants to write are rows of the business store."""
+    """Grants to write are rows of the business store, all other permissions are rows of the ledger."""
 
     def __init__(self, parts: Parts, actor: Actor) -> None:
         self._parts = parts
@@ -49,7 +53,7 @@ class Grants:
     def give(self, subject: str, action: str, resource: str) -> list[Json]:
         """Rows with `changed`: false where one was there. Raises InputInvalid, AgentNotFound, NotAllowed."""
         self._check(subject, action, resource)
-        if action == "start" and resource != "*":
+        if action in {"start", "budget"} and resource != "*":
             self._parts.agents.get(resource)
         return self._change("grant.give", subject, action, resource)
 

@@ -55,15 +55,22 @@ def opened() -> Generator[UseCases]:
         parts.close()
 
 
+def duration_ms(option: str, given: str) -> int:
+    """Milliseconds of 90s, 30m, 2h, 1d."""
+    duration = _DURATION.match(given.strip())
+    if duration is None:
+        raise typer.BadParameter(f"{option} {given!r}: give 90s, 30m, 2h or 1d.")
+    amount, unit = duration.groups()
+    return int(timedelta(**{_UNITS[unit]: int(amount)}).total_seconds()) * 1000
+
+
 def deadline_ms(given: str | None) -> int | None:
     """Milliseconds since 1970 UTC of a duration from now or a time; a time without a zone is local time."""
     if given is None:
         return None
-    duration = _DURATION.match(given.strip())
     try:
-        if duration:
-            amount, unit = duration.groups()
-            when = datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(amount)})
+        if _DURATION.match(given.strip()):
+            when = datetime.now(UTC) + timedelta(milliseconds=duration_ms("--deadline", given))
         else:
             when = datetime.fromisoformat(given.strip())
         return int(when.timestamp() * 1000)

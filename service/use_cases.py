@@ -5,21 +5,22 @@ Nothing here prints, asks or reads the environment. Everything is done for one a
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 
 from graphs.engines.engine import Engine
 from graphs.wiring import Parts
 from nodes.due import look
+from nodes.settlements import Settlement
 from nodes.shapes import Answer
-from service.view import pending_view, run_view, summary_view
+from service.view import doubt_view, pending_view, run_view, summary_view
 from state.actor import Actor
 from state.approval import Approval
 from state.digest import Json
 from state.errors import ApprovalNotFound, InputInvalid
 from state.ids import new_run_id
 from state.run import Run
-from store import approvals, audit, events, runs
+from store import approvals, audit, doubt, events, runs
 
 ENGINES = ("langgraph", "loop")
 
@@ -67,7 +68,8 @@ class UseCases:
     def run(self, run_id: str) -> Json:
         """The run as it is now; moves that are due are made first. Raises RunNotFound."""
         look(self._ledger, run_id)
-        return run_view(self._ledger, run_id, self._driver_alive(self._ledger.run(run_id)))
+        alive = self._driver_alive(self._ledger.run(run_id))
+        return run_view(self._ledger, run_id, alive, self.parts.agents.compensates)
 
     def recent(self, limit: int) -> list[Json]:
         """The newest runs first."""
@@ -92,13 +94,50 @@ class UseCases:
         return self._ledger.run(run_id).seq
 
     def control(self, wish: str, run_id: str) -> str:
-        """`cancel`, `pause` or `resume`; the status that is true with the answer. Raises RunAlreadyTerminal."""
+        """`cancel`, `pause`, `resume`, `take-over`; the status true with the answer. Raises RunAlreadyTerminal."""
         wishes = {
             "cancel": self.parts.controls.cancel,
             "pause": self.parts.controls.pause,
             "resume": self.parts.controls.resume,
+            "take-over": self.parts.controls.take_over,
         }
         return wishes[wish](self.actor, run_id)
+
+    def needs_a_driver(self, run_id: str) -> bool:
+        """Is there work of this run that nobody does: queued, or being cancelled with something in flight?"""
+        run = self._ledger.run(run_id)
+        return run.status in {"queued", "cancelling"} and not self._driver_alive(run)
+
+    def again_at(self, run_id: str) -> int | None:
+        """When a run looks at its target again by itself, in milliseconds since 1970 UTC; None if it does not."""
+        facts = self._ledger.facts(run_id)
+        times = [each.to_come for each in facts.operations if each.to_come is not None]
+        waits = facts.run.reason == "external" or facts.run.status == "cancelling"
+        return min(times, default=None) if waits else None
+
+    # --- outcomes, budgets ----------------------------------------------------------------------------------
+
+    def doubt(self) -> list[Json]:
+        """Effects whose outcome is unknown, the oldest first; not those that a driver works on at this moment."""
+        with self._ledger.database.read() as connection:
+            found = doubt.in_doubt(connection, self._ledger.tenant)
+        return [doubt_view(each) for each in found if not self._driver_alive(each.run)]
+
+    def settle(self, operation_id: str, object_id: str | None, comment: str) -> str:
+        """A person says what became of an effect; answers the run's id. Raises what `Settlements.settle` raises."""
+        return self.parts.settlements.settle(self.actor, Settlement(operation_id, object_id, comment))
+
+    def run_of_operation(self, operation_id: str) -> str:
+        """The id of the run that an operation belongs to. Raises OperationNotFound."""
+        return self._ledger.operation(operation_id).run_id
+
+    def grant_budget(self, run_id: str, more: Mapping[str, int]) -> Json:
+        """Raise a run's limits; the new ones. Raises what `Budgets.grant` raises."""
+        return self.parts.budgets.grant(self.actor, run_id, more)
+
+    def refuse_budget(self, run_id: str) -> None:
+        """There is no more. Raises what `Budgets.refuse` raises."""
+        self.parts.budgets.refuse(self.actor, run_id)
 
     # --- approvals ------------------------------------------------------------------------------------------
 
@@ -126,8 +165,10 @@ class UseCases:
     # --- records --------------------------------------------------------------------------------------------
 
     def tickets(self, limit: int) -> list[Json]:
-        """Newest first."""
-        return self.parts.business.objects("ticket", limit)
+        """Newest first; `withdrawn` is the id of the withdrawal of a ticket that no longer holds, or None."""
+        withdrawn = {each["ticket"]: each["object_id"] for each in self.parts.business.objects("withdrawal", limit)}
+        found = self.parts.business.objects("ticket", limit)
+        return [{**each, "withdrawn": withdrawn.get(each["object_id"])} for each in found]
 
     def audit(self, after: int, limit: int) -> list[Json]:
         """Oldest first, after an entry's number."""

@@ -5,6 +5,7 @@ The same object is what `--json` prints, what the terminal shows as a table, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from state.approval import Approval
@@ -13,12 +14,13 @@ from state.digest import Json, digest_of
 from state.operation import Operation
 from state.run import Run, effect_of, effects_of
 from store import approvals, operations
+from store.doubt import Doubt
 from store.ledger import Ledger
 from store.transaction import effect_rows
 
 
-def run_view(ledger: Ledger, run_id: str, driver_alive: bool) -> Json:
-    """Everything about one run. Raises RunNotFound."""
+def run_view(ledger: Ledger, run_id: str, driver_alive: bool, compensates: Callable[[str], bool]) -> Json:
+    """Everything about one run; `compensates` tells whether a tool's effect can be taken back. Raises RunNotFound."""
     run = ledger.run(run_id)
     task = ledger.task_input(run)
     with ledger.database.read() as connection:
@@ -47,7 +49,7 @@ def run_view(ledger: Ledger, run_id: str, driver_alive: bool) -> Json:
         "actual_cost": run.used["cost_microusd"] / 1_000_000,
         "attempt_count": run.fence,
         "driver_alive": driver_alive,
-        "actions": _actions(run, open_questions, driver_alive),
+        "actions": [*_actions(run, open_questions, driver_alive), *_outcomes(run, found, compensates)],
     }
 
 
@@ -104,7 +106,32 @@ def operation_view(operation: Operation) -> Json:
         "generation": operation.generation,
         "error_class": operation.error_class,
         "detail": operation.detail,
+        "again_at": iso(operation.to_come),
     }
+
+
+def doubt_view(doubt: Doubt) -> Json:
+    """An effect that may have happened, what was tried to find out, and the commands that settle it."""
+    operation = doubt.operation
+    return {
+        **{name: operation_view(operation)[name] for name in ("operation_id", "tool", "key", "status", "detail")},
+        "arguments": operation.arguments,
+        "run_id": operation.run_id,
+        "run_status": doubt.run.status,
+        "since": iso(doubt.since),
+        "calls": doubt.calls,
+        "lookups": doubt.lookups,
+        "again_at": iso(operation.to_come),
+        "commands": _commands(operation),
+    }
+
+
+def _commands(operation: Operation) -> dict[str, str]:
+    """What somebody can do about an unknown outcome: let the run look, or say what happened."""
+    if operation.in_flight:
+        return {"resume": f"remit resume {operation.run_id}"}
+    named = f"remit settle {operation.operation_id}"
+    return {"done": f"{named} --done OBJECT_ID", "not_done": f"{named} --not-done"}
 
 
 def _outcome_unknown(operation: Operation) -> bool:
@@ -122,7 +149,11 @@ def _actions(run: Run, asked: list[Approval], driver_alive: bool) -> list[Json]:
     ]
     names = [
         ("resume", _can_go_on(run, asked, driver_alive)),
-        ("pause", run.desired_action == "none" and run.status not in {"paused", "cancelling"}),
+        (
+            "pause",
+            run.desired_action == "none" and run.status not in {"paused", "cancelling"},
+        ),
+        ("take-over", run.desired_action not in {"take_over", "cancel"} and run.status != "cancelling"),
         ("cancel", run.status != "cancelling" and run.desired_action != "cancel"),
     ]
     return found + [{"action": name, "command": f"remit {name} {run.run_id}"} for name, applies in names if applies]
@@ -132,4 +163,27 @@ def _can_go_on(run: Run, asked: list[Approval], driver_alive: bool) -> bool:
     """Would `resume` lead anywhere? Not while a driver is at work, nor while only an answer is missing."""
     if run.desired_action == "pause":
         return True
+    if run.reason in {"takeover", "budget"}:
+        return False
     return not driver_alive and not (run.status == "waiting" and asked)
+
+
+def _outcomes(run: Run, operations: list[Operation], compensates: Callable[[str], bool]) -> list[Json]:
+    """What people may do about effects, also after the end: settle what is unknown, take back what is not wanted."""
+    found: list[Json] = []
+    for each in operations:
+        if each.status == "unknown" and not each.in_flight:
+            for action, command in _commands(each).items():
+                found.append({"action": f"settle_{action}", "operation_id": each.operation_id, "command": command})
+        if each.effect == "write" and each.status == "committed" and _unwanted(run) and compensates(each.tool):
+            command = f"remit compensate {each.operation_id}"
+            found.append({"action": "compensate", "operation_id": each.operation_id, "command": command})
+    if run.reason == "budget" and run.status == "waiting":
+        for action in ("grant", "refuse"):
+            found.append({"action": f"budget_{action}", "command": f"remit budget {action} {run.run_id}"})
+    return found
+
+
+def _unwanted(run: Run) -> bool:
+    """Did the run not come to what was wanted, whatever it has done?"""
+    return (run.ended and run.status != "succeeded") or run.reason == "takeover"

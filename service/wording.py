@@ -16,7 +16,10 @@ _EVENTS = {
     "run.pause_requested": "somebody asks for a pause",
     "run.cancel_requested": "somebody asks to cancel",
     "run.waiting_approval": "waits for an approval",
-    "run.waiting_external": "waits for another run that does the same",
+    "run.waiting_external": "waits, and looks again",
+    "run.waiting_budget": "waits for more budget",
+    "run.budget_granted": "more budget given",
+    "run.taken_over": "a person took over",
     "run.waiting_reconciliation": "waits for a person to settle an unknown outcome",
     "run.waiting_migration": "waits for a program that knows its version",
     "run.completed": "succeeded",
@@ -34,7 +37,7 @@ _EVENTS = {
     "tool.call.completed": "call completed",
     "tool.call.failed": "call failed",
     "tool.call.unknown": "outcome unknown",
-    "tool.reconciled": "outcome looked up",
+    "tool.reconciled": "outcome found out",
     "tool.deduplicated": "was done before under the same key",
     "verification.passed": "read back, and agrees",
     "verification.failed": "read back, and differs",
@@ -45,7 +48,10 @@ _STATUSES = {
     "timed_out": "timed out",
     "budget_exceeded": "out of budget",
 }
-_DETAILS = ("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule")
+_DETAILS = (
+    *("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule"),
+    "again_at",
+)
 
 
 def event_words(event: Json) -> str:

@@ -26,8 +26,8 @@ def canonical_plain(value: object) -> bytes:
 
 
 def plain_text(text: str) -> str:
-    """Text that every database and encoding can hold: lone surrogates become escapes."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    """Text that every database and encoding can hold: lone surrogates and NUL become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
 
 
 def sha256(data: bytes) -> str:

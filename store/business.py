@@ -15,73 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-    Text,
-    delete,
-    or_,
-    select,
-)
+from sqlalchemy import delete, or_, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from state.clock import Clock, Permit, iso
 from state.digest import Json
 from state.errors import ToolError
+from store.business_tables import FIELDS, KINDS, business_metadata, effects, grants, resources
 from store.database import Connection, Database, Row, Statement, inserting, param
 
-BUSINESS_HEAD = "0001"
-business_metadata = MetaData()
-
-
-def _table(name: str, key: tuple[str, ...], *columns: str, **numbers: Any) -> Table:
-    return Table(
-        name,
-        business_metadata,
-        Column("tenant_id", Text, nullable=False),
-        *[Column(column, Text, nullable=False) for column in columns],
-        *[Column(column, BigInteger, nullable=False) for column in numbers.get("numbers", ())],
-        PrimaryKeyConstraint("tenant_id", *key),
-        *numbers.get("constraints", ()),
-    )
-
-
-tickets = _table(
-    "tickets",
-    ("object_id",),
-    *("object_id", "source", "source_sha256", "record", "field", "observed", "recorded", "created_by"),
-    numbers=("created_at",),
-)
-notes = _table("notes", ("object_id",), "object_id", "subject", "text", "created_by", numbers=("created_at",))
-grants = _table(
-    "grants",
-    ("subject", "action", "resource"),
-    "subject",
-    "action",
-    "resource",
-    "granted_by",
-    numbers=("granted_at",),
-)
-resources = _table("resources", ("resource",), "resource", numbers=("version",))
-effects = _table(
-    "effects",
-    ("operation_key",),
-    "operation_key",
-    "digest",
-    "kind",
-    "object_id",
-    "principal",
-    numbers=("committed_at",),
-)
-
-KINDS: dict[str, Table] = {"ticket": tickets, "note": notes}
-FIELDS: dict[str, tuple[str, ...]] = {
-    "ticket": ("source", "source_sha256", "record", "field", "observed", "recorded"),
-    "note": ("subject", "text"),
-}
+BUSINESS_HEAD = "0002"
 
 _INSERT = {kind: inserting(table) for kind, table in KINDS.items()}
 _READ = {

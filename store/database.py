@@ -63,6 +63,11 @@ def inserting(table: Table, *, or_ignore: bool = False) -> Statement:
     return Statement(clause.values({name: param(name) for name in names}))
 
 
+def part_of(row: Row, prefix: str) -> Row:
+    """The columns of one side of a join, under their own names."""
+    return {name.removeprefix(prefix): value for name, value in row.items() if name.startswith(prefix)}
+
+
 class Connection:
     """What a transaction runs its statements on."""
 

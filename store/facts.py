@@ -14,7 +14,7 @@ from state.errors import RunNotFound
 from state.operation import Operation
 from state.run import Run
 from store.approvals import approval_of
-from store.database import Connection, Row, Statement, param
+from store.database import Connection, Row, Statement, param, part_of
 from store.operations import operation_of
 from store.runs import run_of
 from store.tables import approvals, effects, operations, runs, turns
@@ -94,10 +94,10 @@ def facts_of(connection: Connection, tenant: str, run_id: str) -> Facts:
     latest = {each["idx"]: each for each in rows}
     return Facts(
         run_of(row),
-        turn_of(_part(row, "turn_")),
+        turn_of(part_of(row, "turn_")),
         [operation_of(each) for each in latest.values()],
         {
-            each["operation_id"]: approval_of(_part(each, "asked_"))
+            each["operation_id"]: approval_of(part_of(each, "asked_"))
             for each in rows
             if each["asked_approval_id"] is not None
         },
@@ -107,8 +107,3 @@ def facts_of(connection: Connection, tenant: str, run_id: str) -> Facts:
 
 def _elsewhere(row: Row) -> bool:
     return row["owner_status"] in {"dispatched", "unknown"} and row["owner_operation_id"] != row["operation_id"]
-
-
-def _part(row: Row, prefix: str) -> Row:
-    """The columns of one side of the join, under their own names."""
-    return {name.removeprefix(prefix): value for name, value in row.items() if name.startswith(prefix)}

@@ -86,5 +86,5 @@ permissions = Table(
     text("granted_by"),
     number("granted_at"),
     PrimaryKeyConstraint("tenant_id", "subject", "action", "resource"),
-    one_of("action", ["start", "approve"]),
+    one_of("action", ["start", "approve", "settle", "budget", "prune"]),
 )

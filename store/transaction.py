@@ -76,7 +76,7 @@ class RunTransaction:
             self.set(ended_at=self.now, desired_action="none", wake_at=None)
         if status not in DRIVABLE:
             self.let_go()
-        if status == "waiting":
+        if status == "waiting" and reason != "takeover":  # which has a line of its own
             self.event(f"run.waiting_{reason}", payload)
         elif status in {"queued", "paused"}:
             self.event(f"run.{status}", payload)

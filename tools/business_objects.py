@@ -1,4 +1,4 @@
-"""Tools that create one object in the business store: a ticket, a note.
+"""Tools that create one object in the business store: a ticket, a note, the withdrawal of a ticket.
 
 Kept by the store itself: one object per key, the live grant and the resource version checked inside its write
 transaction, an authoritative lookup. So a call may be repeated with the same key after any crash.
@@ -135,4 +135,34 @@ class CreateNote(CreateObject):
         return {
             "summary": f"create a note about {arguments['subject']}",
             "difference": [{"field": "text", "recorded": "", "observed": arguments["text"]}],
+        }
+
+
+class WithdrawalArguments(Arguments):
+    """Which ticket is taken back, and why."""
+
+    ticket: str = Field(min_length=1, max_length=200, description="the ticket's id")
+    reason: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="why it is taken back")
+
+
+class WithdrawTicket(CreateObject):
+    """Takes a ticket back: the ticket stays, and whoever reads it sees that it no longer holds. Once per ticket."""
+
+    name = "withdraw_ticket"
+    version = "1"
+    description = "Take one ticket back."
+    kind = "withdrawal"
+    arguments = WithdrawalArguments
+    compensates = CreateTicket.name
+
+    def operation_key(self, arguments: Json) -> str:
+        return business_key("withdrawal", arguments["ticket"])
+
+    def compensation(self, arguments: Json, object_id: str) -> Json:
+        return {"ticket": object_id, "reason": f"not wanted: {arguments['field']} of {arguments['source']}"[:2000]}
+
+    def preview(self, arguments: Json) -> Json:
+        return {
+            "summary": f"withdraw the ticket {arguments['ticket']}",
+            "difference": [{"field": "withdrawn", "recorded": "", "observed": arguments["reason"]}],
         }

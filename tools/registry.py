@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from state.errors import InputInvalid
-from tools.contract import Tool
+from tools.contract import Tool, WriteTool
 
 
 class Registry:
@@ -26,6 +26,20 @@ class Registry:
     def known(self, name: str) -> bool:
         """Is there any version of a tool with this name?"""
         return any(tool.name == name for tool in self._tools.values())
+
+    def compensating(self) -> dict[str, WriteTool]:
+        """The tools that take an effect back, by the plain name of the tool whose effect it is.
+
+        Raises InputInvalid where two tools take back the same.
+        """
+        found: dict[str, WriteTool] = {}
+        for tool in self._tools.values():
+            if isinstance(tool, WriteTool) and tool.compensates is not None:
+                if tool.compensates in found:
+                    other = found[tool.compensates].id
+                    raise InputInvalid(f"{other} and {tool.id} both compensate {tool.compensates}: register one.")
+                found[tool.compensates] = tool
+        return found
 
     def of(self, tool_ids: Iterable[str]) -> dict[str, Tool]:
         """An agent's tools by plain name, as deciders name them. Raises InputInvalid for an unknown id."""

@@ -72,7 +72,7 @@ def test_an_agent_with_a_decider_that_its_definition_does_not_name_is_refused() 
 def test_an_unknown_agent_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     parts = open_parts(Settings(tmp_path, "ada"))
 
-    with pytest.raises(AgentNotFound, match="there are catalog-check, ticket"):
+    with pytest.raises(AgentNotFound, match="there are catalog-check, compensation, ticket"):
         parts.agents.get("nobody")
 
     parts.close()

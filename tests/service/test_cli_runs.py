@@ -43,7 +43,7 @@ def test_a_run_as_json_is_one_object_with_everything_about_it(remit: Cli):
         each.keys() >= {"operation_id", "key", "digest", "tool", "status", "verified", "object_id"}
         for each in run["operations"]
     )
-    assert {each["action"] for each in run["actions"]} == {"approve", "reject", "edit", "pause", "cancel"}
+    assert {each["action"] for each in run["actions"]} == {"approve", "reject", "edit", "pause", "take-over", "cancel"}
 
 
 @pytest.mark.parametrize("engine", ["loop", "langgraph"])

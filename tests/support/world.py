@@ -21,6 +21,7 @@ from nodes.agent import Agent
 from nodes.deciders.decider import Decider
 from nodes.deciders.scripted import Scripted
 from nodes.due import look
+from nodes.settlements import Settlement
 from state.acceptance import Expectation
 from state.actor import Actor
 from state.agent import AgentDefinition
@@ -222,6 +223,10 @@ class World:
         given = {"source": "gazette 7", "field": "effective", "observed": "2026-03-01", "recorded": "2026-02-01"}
         return self.start("ticket", given | fields)
 
+    def compensate(self, operation_id: str) -> RunInWorld:
+        """Somebody asks to take an effect back."""
+        return self.start("compensation", {"operation": operation_id})
+
     def noter(self) -> RunInWorld:
         """A run of an agent that writes notes and has no acceptance criteria."""
         return self.start("noter", {})
@@ -247,6 +252,10 @@ class World:
     @property
     def tickets(self) -> list[dict[str, Any]]:
         return self.parts.business.objects("ticket")
+
+    @property
+    def withdrawals(self) -> list[dict[str, Any]]:
+        return self.parts.business.objects("withdrawal")
 
     @property
     def notes(self) -> list[str]:
@@ -338,6 +347,22 @@ class RunInWorld:
     def pause(self, by: str = USER) -> str:
         return self.world.parts.controls.pause(Actor(by), self.run_id)
 
+    def take_over(self, by: str = USER) -> str:
+        return self.world.parts.controls.take_over(Actor(by), self.run_id)
+
+    def settle(self, object_id: str | None, by: str = USER, comment: str = "") -> RunInWorld:
+        """A person says what became of the one write whose outcome is unknown; None: it was not done."""
+        (operation,) = [each for each in self.operations if each.effect == "write" and each.status == "unknown"] or [
+            each for each in self.operations if each.effect == "write"
+        ][-1:]
+        self.world.parts.settlements.settle(Actor(by), Settlement(operation.operation_id, object_id, comment))
+        return self
+
+    def gets(self, by: str = USER, **more: int) -> RunInWorld:
+        """Somebody gives it more budget, and it goes on."""
+        self.world.parts.budgets.grant(Actor(by), self.run_id, more)
+        return self.goes_on()
+
     def resume(self, by: str = USER) -> RunInWorld:
         self.world.parts.controls.resume(Actor(by), self.run_id)
         return self.goes_on()
@@ -376,6 +401,12 @@ class RunInWorld:
     def operations(self) -> list[Operation]:
         with self.world.parts.ledger.database.read() as connection:
             return operations.of_run(connection, "local", self.run_id)
+
+    @property
+    def ticket_made(self) -> Operation:
+        """The operation that made the run's one ticket."""
+        (made,) = [each for each in self.operations if each.tool == "create_ticket" and each.status == "committed"]
+        return made
 
     @property
     def writes(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Lookups and tries to come, and keys that outlive their runs. A record of one day: never edited again."""
+"""Lookups and tries to come, keys that outlive their runs, new permissions. A record of one day: never edited again."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -33,3 +33,20 @@ def upgrade() -> None:
     op.drop_table("effects")
     op.rename_table("effects_0002", "effects")
     op.create_index("effects_by_status", "effects", ["tenant_id", "status", "claimed_at"])
+    op.create_table(
+        "permissions_0002",
+        sa.Column("tenant_id", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("resource", sa.Text(), nullable=False),
+        sa.Column("granted_by", sa.Text(), nullable=False),
+        sa.Column("granted_at", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint(
+            "action IN ('start', 'approve', 'settle', 'budget', 'prune')",
+            name="action_known",
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "subject", "action", "resource"),
+    )
+    op.execute("INSERT INTO permissions_0002 SELECT * FROM permissions")
+    op.drop_table("permissions")
+    op.rename_table("permissions_0002", "permissions")

@@ -1,0 +1,62 @@
+"""P8: What has happened is not rolled back: taking it back is an action of its own, approved like any other."""
+
+from __future__ import annotations
+
+import pytest
+
+from state.errors import Conflict, InputInvalid, OperationNotFound
+from tests.support.world import World
+
+
+def test_an_effect_that_is_not_wanted_any_more_is_taken_back_once_somebody_approves(world: World) -> None:
+    ticket = world.cancelled_after_its_commit().ticket_made
+    taking_back = world.compensate(ticket.operation_id)
+    assert (taking_back.status, taking_back.question.arguments["ticket"]) == ("waiting/approval", ticket.object_id)
+
+    taking_back.approve()
+
+    assert (taking_back.status, taking_back.effect) == ("succeeded/completed", "committed")
+    assert [each["ticket"] for each in world.withdrawals] == [ticket.object_id]
+
+
+def test_nothing_is_taken_back_by_itself(world: World) -> None:
+    run = world.cancelled_after_its_commit()
+
+    world.restart()
+    run.goes_on()
+
+    assert (run.status, world.withdrawals, len(world.tickets)) == ("cancelled/user", [], 1)
+
+
+def test_taking_back_is_refused_by_the_same_no_as_any_other_action(world: World) -> None:
+    ticket = world.cancelled_after_its_commit().ticket_made
+
+    taking_back = world.compensate(ticket.operation_id).reject()
+
+    assert (taking_back.status, world.withdrawals) == ("denied/approval_rejected", [])
+
+
+def test_a_ticket_is_taken_back_once_however_often_that_is_asked_for(world: World) -> None:
+    ticket = world.cancelled_after_its_commit().ticket_made
+
+    runs = [world.compensate(ticket.operation_id).approve() for _ in range(2)]
+
+    assert [each.status for each in runs] == ["succeeded/completed"] * 2
+    assert len(world.withdrawals) == 1
+
+
+def test_only_what_is_committed_can_be_taken_back(world: World) -> None:
+    waiting = world.check()
+    (write,) = [each for each in waiting.operations if each.effect == "write"]
+
+    for operation_id, error in ((write.operation_id, Conflict), ("op_nobody", OperationNotFound), ("", InputInvalid)):
+        with pytest.raises(error):
+            world.compensate(operation_id)
+
+
+def test_what_no_tool_takes_back_is_said_to_be_so(world: World) -> None:
+    noted = world.noter().approve()
+    (write,) = [each for each in noted.operations if each.effect == "write"]
+
+    with pytest.raises(Conflict, match="No tool takes back what create_note does; there is one for: create_ticket"):
+        world.compensate(write.operation_id)

@@ -1,0 +1,45 @@
+"""The rules of a compensation: which effect is taken back, and with which call exactly.
+
+What is called for follows from the recorded effect and from the tool that declares to compensate it; nobody gives
+arguments. It is an action like any other: planned, approved, claimed and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from state.acceptance import Expectation
+from state.digest import Json
+from state.errors import Conflict, InputInvalid
+from state.operation import Action, Operation
+from store.operations import Source
+from tools.contract import WriteTool
+
+
+class CompensationRules:
+    """`find` gives an operation; `tools` are those that compensate, by the name of the tool whose effect it is."""
+
+    def __init__(self, find: Callable[[str], Operation], tools: Mapping[str, WriteTool]) -> None:
+        self._find = find
+        self._tools = tools
+
+    def accept_input(self, given: Json) -> Json:
+        """Raises InputInvalid, OperationNotFound, and Conflict for what is not there to be taken back."""
+        operation_id: Any = given.get("operation")
+        if not isinstance(operation_id, str) or not operation_id:
+            raise InputInvalid('Name the effect to take back: {"operation": "op_..."}; `remit show RUN` names them.')
+        operation = self._find(operation_id)
+        if operation.effect != "write" or operation.status != "committed" or operation.object_id is None:
+            raise Conflict(f"{operation_id} is {operation.status}: only an effect that is committed can be taken back.")
+        tool = self._tools.get(operation.tool)
+        if tool is None:
+            known = ", ".join(sorted(self._tools)) or "none"
+            raise Conflict(f"No tool takes back what {operation.tool} does; there is one for: {known}.")
+        arguments = tool.compensation(operation.arguments, operation.object_id)
+        made = {"run": operation.run_id, "object_id": operation.object_id}
+        return {"operation": operation_id, **made, "tool": tool.name, "arguments": arguments}
+
+    def expectation(self, task: Json, sources: Sequence[Source]) -> Expectation:
+        effect = Action(tool=task["tool"], arguments=task["arguments"])
+        return Expectation("effect", f"{task['object_id']} of run {task['run']} is taken back.", effect=effect)
