@@ -12,7 +12,10 @@ HOWS = ("status", "lose", "half", "hang")
 
 @dataclass
 class Fault:
-    """`status` answers with it, `lose` closes the connection, `half` breaks off in the body, `hang` never answers."""
+    """`status` answers with it, `lose` closes the connection, `half` breaks off in the body, `hang` never answers.
+
+    It comes to the first `times` calls after `skip` others.
+    """
 
     on: str
     when: str = "before"
@@ -20,6 +23,7 @@ class Fault:
     status: int = 503
     retry_after: str | None = None
     times: int = 1
+    skip: int = 0
 
     def __post_init__(self) -> None:
         if self.on not in CALLS or self.when not in WHENS or self.how not in HOWS:
@@ -49,7 +53,10 @@ class Behaviour:
     def next_fault(self, on: str, when: str) -> Fault | None:
         """The fault that comes now, if any; it is used up."""
         for each in self.faults:
-            if (each.on, each.when) == (on, when) and each.times > 0:
+            if (each.on, each.when) != (on, when) or each.times == 0:
+                continue
+            if each.skip == 0:
                 each.times -= 1
                 return each
+            each.skip -= 1
         return None

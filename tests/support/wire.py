@@ -108,3 +108,37 @@ def call(of: WriteTool, **more: object) -> Call:
     """A call of `create_ticket` as trusted code makes it."""
     key = of.operation_key(ARGUMENTS) or ""
     return Call("run-1", "op-1", key, "d" * 64, ARGUMENTS, "ada", resource="record:r1", **more)  # type: ignore[arg-type]
+
+
+class Down:
+    """A service that is down: its port is taken and refuses connections, until it comes up in front of another one."""
+
+    def __init__(self) -> None:
+        self._listener = socket.socket()
+        self._listener.bind(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._up = False
+
+    def comes_up(self, url: str) -> None:
+        """From now on what is sent here goes to this address, one connection after another."""
+        if not self._up:
+            self._up = True
+            self._listener.listen()
+            host, _, port = url.removeprefix("http://").partition(":")
+            threading.Thread(target=self._relay, args=((host, int(port)),), daemon=True).start()
+
+    def _relay(self, address: tuple[str, int]) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, socket.create_connection(address) as behind:
+                behind.sendall(Kept(connection, []).request())
+                while chunk := behind.recv(65536):
+                    connection.sendall(chunk)
+
+    def close(self) -> None:
+        if self._up:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
