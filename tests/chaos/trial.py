@@ -87,3 +87,15 @@ def tell(
         verdict.problems.append(f"died {verdict.died} times instead of {len(deaths)}")
     verdict.boundaries = [Boundary.read(line) for line in (folder / LOG).read_text().splitlines()]
     return verdict
+
+
+def told(case: Case, folder: Path) -> Verdict:
+    """The whole story within this process; nothing dies, and what is there before each of its processes is kept."""
+    prepare(case, folder / "told")
+    return tell(case, folder / "told", run=in_this_process, keep=folder / "kept")
+
+
+def again(folder: Path, first: Boundary) -> Path:
+    """Of a story that was `told`: a copy of what is there before the process in which this boundary lies."""
+    shutil.rmtree(folder / "again", ignore_errors=True)
+    return shutil.copytree(folder / "kept" / str(first.process), folder / "again")
