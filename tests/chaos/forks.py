@@ -31,15 +31,18 @@ class Gone:
         return self.signal == signal.SIGKILL
 
 
-def forked(work: Callable[[], Any]) -> Gone:
-    """Do the work in a child and wait for its end. Raises RuntimeError where there are threads: they do not fork."""
+def forked(work: Callable[[], Any], seconds: int = TOO_LONG_S) -> Gone:
+    """Do the work in a child and wait for its end, which comes after so many seconds at the latest.
+
+    Raises RuntimeError where there are threads: they do not fork.
+    """
     if threading.active_count() != 1:
         raise RuntimeError("a process that forks must have no threads of its own")
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(work, writing)
+        _child(work, writing, seconds)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
@@ -49,10 +52,10 @@ def forked(work: Callable[[], Any]) -> Gone:
     return Gone(**json.loads(said))
 
 
-def _child(work: Callable[[], Any], writing: int) -> None:
+def _child(work: Callable[[], Any], writing: int, seconds: int) -> None:
     """Never returns."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(TOO_LONG_S)
+    signal.alarm(seconds)
     gc.disable()  # it does not live long enough for it to pay
     try:
         answer = {"said": work()}

@@ -21,6 +21,7 @@ from tests.support.boundaries import Boundary
 from tests.support.world import NO_DATE, NOTICE
 from tools.notices import read_effective_date
 
+ALL_PAIRS_S = 600
 _IN_MEMORY = Path("/dev/shm")  # a killed process loses nothing that it wrote to a file, wherever the file is
 
 
@@ -97,7 +98,7 @@ def die(death: Death) -> list[Result]:
 
 def _die_twice(death: Death, folder: Path) -> list[Result]:
     case, first = death.case, death.first
-    gone = forked(lambda: [asdict(each) for each in second_deaths(case, first, folder, death.most, death.then)])
+    gone = forked(lambda: [asdict(e) for e in second_deaths(case, first, folder, death.most, death.then)], ALL_PAIRS_S)
     if gone.said is None:
         return [Result(case, death.number, str(first), 0, [gone.error or f"killed by signal {gone.signal}"])]
     return [Result(case, death.number, str(first), each["at"], each["problems"]) for each in gone.said]
