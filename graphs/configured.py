@@ -31,7 +31,7 @@ def configured_tools(
     return list(http_actions(file, business, Secrets(environment), clock))
 
 
-def in_place(built_in: Iterable[Tool], configured: Sequence[WriteTool]) -> list[Tool]:
+def in_place(built_in: Iterable[Tool], configured: Sequence[WriteTool], file: Path | None) -> list[Tool]:
     """All tools, without the built-in ones whose place is taken, and without those that take back what these did.
 
     Raises InputInvalid unless whoever takes a place takes the same arguments.
@@ -41,21 +41,21 @@ def in_place(built_in: Iterable[Tool], configured: Sequence[WriteTool]) -> list[
     for tool in built_in:
         other = taken.get(tool.name)
         if other is not None:
-            _check_place(tool, other)
+            _check_place(tool, other, f"{file}: tool {tool.name}")
         elif not (isinstance(tool, WriteTool) and tool.compensates in taken):
             kept.append(tool)
     return [*kept, *configured]
 
 
-def _check_place(tool: Tool, other: WriteTool) -> None:
+def _check_place(tool: Tool, other: WriteTool, where: str) -> None:
     if not isinstance(tool, WriteTool):
-        raise InputInvalid(f"{other.id} is a write, and {tool.id}, which it would replace, only reads: rename it.")
+        raise InputInvalid(f"{where}: name: it takes the place of {tool.id}, which only reads; rename it.")
     wanted, given = _arguments(tool), _arguments(other)
     wrong = sorted(name for name in wanted.keys() | given.keys() if wanted.get(name) != given.get(name))
     if wrong:
         name = wrong[0]
         raise InputInvalid(
-            f"{other.id} takes the place of {tool.id}, so its arguments have to be the same. They differ in"
+            f"{where}: arguments: it takes the place of {tool.id}, so they have to be the same. They differ in"
             f" {', '.join(wrong)}: for {name} write {wanted.get(name, 'nothing')} instead of"
             f" {given.get(name, 'nothing')}. Or rename the tool."
         )
