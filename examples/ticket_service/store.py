@@ -25,6 +25,7 @@ class Store:
     """Used from one thread. Objects are never changed; a ticket's state follows from its closures."""
 
     def __init__(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         self._connection.row_factory = sqlite3.Row
         self._connection.execute("PRAGMA journal_mode=WAL")
