@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodes.agent import Agents
-from nodes.authorize import preview_of, write_down
+from nodes.authorize import cites_of, write_down
 from nodes.due import look
 from nodes.judge import Judge
-from nodes.planning import Checked, Refusal, authorized_plan, valid_arguments
+from nodes.planning import Checked, Place, Refusal, authorized_plan, valid_arguments
 from nodes.shapes import Answer, BadAnswer, read_answers
 from state.actor import Actor
 from state.approval import Approval, Decision
@@ -37,6 +37,7 @@ from store.transaction import RunTransaction
 from tools.policy import Policy
 
 Shown = Callable[[], Sequence[Any]]
+Successor = tuple[Planned, dict[str, Any]]  # the operation that an edit becomes, and its preview
 
 
 def nothing_shown() -> Sequence[Any]:
@@ -101,8 +102,9 @@ class Answers:
             raise missing if run_id is None else self._refuse(actor, run_id, missing)
         look(self._ledger, approval.run_id)
         try:
+            successor = self._successor(actor, approval.run_id, answer) if answer.type == "edit" else None
             with self._ledger.control(approval.run_id, actor) as tx:
-                self._decide(tx, actor, answer)
+                self._decide(tx, actor, answer, successor)
         except RemitError as error:
             raise self._refuse(actor, approval.run_id, error) from None
         return approval.approval_id
@@ -111,15 +113,24 @@ class Answers:
         with self._ledger.database.read() as connection:
             return approvals.get(connection, self._ledger.tenant, approval_id)
 
+    def _successor(self, actor: Actor, run_id: str, answer: Answer) -> Successor:
+        """What an edit becomes. Worked out before the answer's transaction: a target may be slow to say its version."""
+        with self._ledger.control(run_id, actor) as tx:
+            facts, approval, operation = self._checked(tx, actor, answer)
+        return self._edited(facts, approval, operation, answer)
+
     # --- inside one transaction on the run ----------------------------------------------------------------
 
-    def _decide(self, tx: RunTransaction, actor: Actor, answer: Answer) -> None:
+    def _checked(self, tx: RunTransaction, actor: Actor, answer: Answer) -> tuple[Facts, Approval, Operation]:
+        """What the answer is about, if this actor may give it now; raises what `decide` raises."""
         facts = self._ledger.facts_in(tx.connection, tx.run_id)
         approval = approvals.get(tx.connection, tx.tenant, answer.approval_id)
         assert approval is not None
         self._check(tx, actor, answer, approval, facts)
-        operation = next(each for each in facts.operations if each.operation_id == approval.operation_id)
-        successor = self._edited(facts, approval, operation, answer) if answer.type == "edit" else None
+        return facts, approval, next(each for each in facts.operations if each.operation_id == approval.operation_id)
+
+    def _decide(self, tx: RunTransaction, actor: Actor, answer: Answer, successor: Successor | None) -> None:
+        facts, approval, operation = self._checked(tx, actor, answer)
         decision = Decision(actor.subject, answer.type, answer.message, answer.digest or approval.digest, tx.now)
         if not approvals.decide(tx, approval, decision):
             raise ApprovalAlreadyDecided(f"{actor.subject} has answered approval {approval.approval_id} before.")
@@ -184,9 +195,7 @@ class Answers:
         if answer == "edit":
             tx.event("approval.superseded", {"approval_id": approval.approval_id, "why": "edited"})
 
-    def _edited(
-        self, facts: Facts, approval: Approval, operation: Operation, answer: Answer
-    ) -> tuple[Planned, dict[str, Any]]:
+    def _edited(self, facts: Facts, approval: Approval, operation: Operation, answer: Answer) -> Successor:
         """An approver's arguments are a proposal like any other: validated, authorised, and asked again."""
         tool = self._agents.tools(facts.run.agent_id)[operation.tool]
         if answer.tool is not None and answer.tool != operation.tool:
@@ -198,22 +207,13 @@ class Answers:
         if not expected.admits(tool.name, arguments):
             wrong = ", ".join(expected.differences(arguments))
             raise InputInvalid(f"The edit is not taken: {wrong} would differ from what the recorded sources say.")
-        checked = Checked(tool, arguments)
-        planned = authorized_plan(
-            facts.run.run_id,
-            operation.turn,
-            operation.index,
-            operation.generation + 1,
-            checked,
-            "human",
-            facts.run.requester,
-            self._policy,
-        )
         assert facts.turn is not None
-        return planned, {
-            **preview_of(checked, facts.turn.proposal, operation.index),
-            "edited_from": approval.digest,
-        }
+        place = Place(facts.run.run_id, operation.turn, operation.index, operation.generation + 1, "human")
+        cites = cites_of(facts.turn.proposal, operation.index)
+        planned, preview = authorized_plan(place, Checked(tool, arguments), cites, facts.run.requester, self._policy)
+        if planned.status == "failed":
+            raise InputInvalid(f"The edit is not taken: it could not be checked ({planned.detail}). Try again.")
+        return planned, {**preview, "edited_from": approval.digest}
 
     def _wake(self, tx: RunTransaction) -> None:
         """An answer queues the run, once no question of it is open any more."""

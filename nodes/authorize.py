@@ -9,7 +9,7 @@ from __future__ import annotations
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
-from nodes.planning import Checked, authorized_plan
+from nodes.planning import Checked, Place, authorized_plan
 from nodes.step import Moment, Step, Update
 from state.agent import AgentDefinition
 from state.digest import Json
@@ -18,7 +18,6 @@ from store import approvals, operations
 from store.ledger import Facts
 from store.operations import Planned
 from store.transaction import RunTransaction
-from tools.contract import WriteTool
 from tools.policy import Policy
 
 
@@ -70,11 +69,9 @@ class Authorize(Step):
 
     def _plan(self, facts: Facts, index: int, generation: int, checked: Checked, source: str) -> tuple[Planned, Json]:
         assert facts.turn is not None
-        run = facts.run
-        planned = authorized_plan(
-            run.run_id, facts.turn.turn, index, generation, checked, source, run.requester, self._policy
-        )
-        return planned, preview_of(checked, facts.turn.proposal, index)
+        place = Place(facts.run.run_id, facts.turn.turn, index, generation, source)
+        cites = cites_of(facts.turn.proposal, index)
+        return authorized_plan(place, checked, cites, facts.run.requester, self._policy)
 
     @staticmethod
     def _outcome(planned: list[Planned], definition: AgentDefinition) -> str:
@@ -86,13 +83,10 @@ class Authorize(Step):
         return "go" if "planned" in statuses else "tell"
 
 
-def preview_of(checked: Checked, proposal: Json, index: int) -> Json:
-    """What the approver is shown: the tool's own preview and the words that the proposal cites."""
-    if not isinstance(checked.tool, WriteTool):
-        return {}
+def cites_of(proposal: Json, index: int) -> list[Json]:
+    """The words that a proposal cites for one of its actions, as an approver is shown them."""
     actions: list[Json] = proposal.get("actions") or []
-    cites = actions[index].get("cites") if index < len(actions) else None
-    return {**checked.tool.preview(checked.arguments), "cites": cites or []}
+    return (actions[index].get("cites") or []) if index < len(actions) else []
 
 
 def write_down(tx: RunTransaction, planned: Planned, preview: Json, definition: AgentDefinition) -> str | None:
@@ -104,6 +98,9 @@ def write_down(tx: RunTransaction, planned: Planned, preview: Json, definition: 
     if planned.status == "denied":
         tx.event("policy.denied", {**named, "rule": planned.policy_rule})
         return None
+    if planned.status == "failed":
+        tx.event("tool.call.failed", {**named, "error_class": planned.error_class, "detail": planned.detail})
+        tx.add(repairs=1)
     if planned.status != "awaiting_approval":
         return None
     expires_at = tx.now + definition.approval_ttl_s * 1000

@@ -10,7 +10,7 @@ from typing import cast
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
-from nodes.planning import plan
+from nodes.planning import Place, plan
 from nodes.standing import Standing, at_its_end
 from nodes.step import Moment, Step, Update
 from state.digest import Json
@@ -58,7 +58,7 @@ class ExecuteTool(Step):
             return {"outcome": "reread"}
         turn, source = facts.turn.turn, facts.turn.source
         planned = [
-            plan(lease.run_id, turn, index, 1, each, source, None, "planned") for index, each in enumerate(judged)
+            plan(Place(lease.run_id, turn, index, 1, source), each, "planned") for index, each in enumerate(judged)
         ]
         pairs = [(cast(ReadTool, checked.tool), each) for checked, each in zip(judged, planned, strict=True)]
         outcomes = self._read_all(pairs, facts, token)

@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from state.acceptance import Expectation
 from state.digest import Json, canonical, digest_of, operation_digest
+from state.errors import ToolError
 from state.operation import RESERVED_NAMES, Action, Proposal
 from store.operations import Planned, Source
-from tools.contract import Tool, WriteTool
+from tools.contract import Tool, WriteTool, foreign
 from tools.policy import Policy, Ruling
 
 MAX_ARGUMENT_BYTES = 64 * 1024
@@ -147,37 +148,58 @@ def operation_id(run_id: str, turn: int, index: int, generation: int) -> str:
     return "op_" + digest_of([run_id, turn, index, generation])[:24]
 
 
-def plan(
-    run_id: str,
-    turn: int,
-    index: int,
-    generation: int,
-    checked: Checked,
-    source: str,
-    ruling: Ruling | None,
-    status: str,
-) -> Planned:
-    """The operation of one checked action. Its key comes from the tool or from the journal, never from a proposal."""
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What trusted code says of an action: the effect that it names, and the versioned resource that it touches."""
+
+    key: str
+    resource: str | None = None
+    version: int | None = None
+
+
+def aim_of(tool: WriteTool, arguments: Json, default_key: str) -> Aim:
+    """Raises ToolError where the tool or its target cannot say."""
+    key = foreign(lambda: tool.operation_key(arguments), "internal") or default_key
+    resource = foreign(lambda: tool.resource(arguments), "internal")
+    if resource is None:
+        return Aim(key)
+    return Aim(key, resource, foreign(lambda: tool.resource_version(resource), "transient"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the journal an operation stands, and who proposed it."""
+
+    run_id: str
+    turn: int
+    index: int
+    generation: int
+    source: str
+
+    @property
+    def key(self) -> str:
+        """The operation key where the tool names no business effect: never from an attempt, a clock or a proposal."""
+        return f"{self.run_id}/{self.turn}/{self.index}"
+
+
+def plan(place: Place, checked: Checked, status: str, aim: Aim | None = None, ruling: Ruling | None = None) -> Planned:
+    """The operation of one checked action."""
     tool, arguments = checked.tool, checked.arguments
-    key, resource, version = f"{run_id}/{turn}/{index}", None, None
-    if isinstance(tool, WriteTool):
-        key = tool.operation_key(arguments) or key
-        resource = tool.resource(arguments)
-        version = None if resource is None else tool.resource_version(resource)
+    aim = aim or Aim(place.key)
     return Planned(
-        operation_id=operation_id(run_id, turn, index, generation),
-        turn=turn,
-        index=index,
-        generation=generation,
-        operation_key=key,
+        operation_id=operation_id(place.run_id, place.turn, place.index, place.generation),
+        turn=place.turn,
+        index=place.index,
+        generation=place.generation,
+        operation_key=aim.key,
         digest=operation_digest(tool.name, tool.version, arguments),
         tool=tool.name,
         tool_version=tool.version,
         effect=tool.effect,
         arguments=arguments,
-        source=source,
-        resource=resource,
-        resource_version=version,
+        source=place.source,
+        resource=aim.resource,
+        resource_version=aim.version,
         policy_version=None if ruling is None else ruling.version,
         policy_rule=None if ruling is None else ruling.rule,
         status=status,
@@ -185,25 +207,26 @@ def plan(
 
 
 def authorized_plan(
-    run_id: str,
-    turn: int,
-    index: int,
-    generation: int,
-    checked: Checked,
-    source: str,
-    principal: str,
-    policy: Policy,
-) -> Planned:
-    """`plan` of an action with the policy's ruling of this moment: awaiting approval, planned, or denied."""
+    place: Place, checked: Checked, cites: Sequence[Json], principal: str, policy: Policy
+) -> tuple[Planned, Json]:
+    """`plan` with the policy's ruling of this moment, and the preview for an approver.
+
+    The operation is planned, awaiting approval, or denied; failed where the tool or its target could not even be asked.
+    """
     tool = checked.tool
     if not isinstance(tool, WriteTool):
-        return plan(run_id, turn, index, generation, checked, source, None, "planned")
-    ruling = policy.may_act(principal, tool, tool.resource(checked.arguments))
-    status = "denied"
-    if ruling.allowed:
-        status = "awaiting_approval" if tool.needs_approval else "planned"
-    planned = plan(run_id, turn, index, generation, checked, source, ruling, status)
-    return planned if ruling.allowed else replace(planned, error_class="policy", detail=ruling.rule)
+        return plan(place, checked, "planned"), {}
+    try:
+        aim = aim_of(tool, checked.arguments, place.key)
+        ruling = policy.may_act(principal, tool, aim.resource)
+        preview = foreign(lambda: tool.preview(checked.arguments), "internal")
+    except ToolError as error:
+        return replace(plan(place, checked, "failed"), error_class=error.error_class, detail=str(error)), {}
+    if not ruling.allowed:
+        denied = plan(place, checked, "denied", aim, ruling)
+        return replace(denied, error_class="policy", detail=ruling.rule), {}
+    status = "awaiting_approval" if tool.needs_approval else "planned"
+    return plan(place, checked, status, aim, ruling), {**preview, "cites": list(cites)}
 
 
 def _first(error: ValidationError) -> str:

@@ -13,9 +13,11 @@ from nodes.agent import Agent
 from nodes.planning import Refusal, read_proposal
 from state.acceptance import Expectation
 from state.budget import Usage, shortfall
+from state.errors import ToolError
 from state.operation import Operation
 from state.run import STATE_VERSION
 from store.ledger import Facts
+from tools.contract import foreign
 
 MAX_TAKEOVERS = 5
 MAX_GENERATIONS = 20
@@ -97,7 +99,11 @@ def next_turn(facts: Facts, agent: Agent) -> Standing:
     """Another decision, if the budget has room for its worst case."""
     if agent.decider is None:
         return Standing("decide") if facts.turn is None else _stuck(facts)
-    worst = worst_of(agent.decider.worst_case(), 1 + facts.run.takeovers)
+    decider = agent.decider
+    try:
+        worst = worst_of(foreign(decider.worst_case, "internal"), 1 + facts.run.takeovers)
+    except ToolError:  # what it may cost cannot be told, so it is not asked
+        return finish("failed", "model_failed")
     return _with_room(facts, agent, "decide", {**worst, "turns": 1})
 
 
@@ -181,10 +187,15 @@ def _of_settled(facts: Facts, agent: Agent, expectation: Callable[[], Expectatio
         return finish("failed", "verification_failed")
     if any(each.verified is None for each in written):
         return Standing("verify")
-    failed = [each for each in facts.operations if each.status == "failed"]
+    failed = [each for each in facts.operations if each.status == "failed" or _could_not_be_checked(each)]
     if failed:
         return _of_failed(failed, facts, agent)
     return _of_done(written, facts, agent, expectation)
+
+
+def _could_not_be_checked(operation: Operation) -> bool:
+    """Was it not claimed because nobody could say whether it may happen?"""
+    return operation.status == "cancelled" and operation.error_class is not None
 
 
 def _of_ready(facts: Facts, agent: Agent) -> Standing:

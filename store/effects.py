@@ -45,6 +45,17 @@ _last_call = (
 _LOOKUPS_MADE = Statement(
     select(func.count().label("made")).where(_OF_OPERATION, tries.c.kind == "lookup", tries.c.number > _last_call)
 )
+_last_proof = (
+    select(func.coalesce(func.max(_last.c.number), 0)).where(_of_last, _last.c.outcome == NOT_FOUND).scalar_subquery()
+)
+_IN_DOUBT = Statement(
+    select(func.count().label("made")).where(
+        _OF_OPERATION,
+        tries.c.kind == "call",
+        tries.c.outcome.in_(["unknown", "lost"]),
+        tries.c.number > _last_proof,
+    )
+)
 # A lookup after the last call said, with proof, that nothing was done.
 _proven = exists().where(_OF_OPERATION, tries.c.outcome == NOT_FOUND, tries.c.number > _last_call)
 _PROVEN = Statement(select(_proven.label("proven")))
@@ -232,6 +243,11 @@ def calls_made(connection: Connection, tenant: str, operation_id: str) -> int:
 def lookups_made(connection: Connection, tenant: str, operation_id: str) -> int:
     """How often its outcome was looked up since the last call."""
     return _count(connection, _LOOKUPS_MADE, tenant, operation_id)
+
+
+def may_have_happened(connection: Connection, tenant: str, operation_id: str) -> bool:
+    """Is there a call, before the one that has just come back, of which nobody knows what it did?"""
+    return _count(connection, _IN_DOUBT, tenant, operation_id) > 0
 
 
 def proven_not_done(connection: Connection, tenant: str, operation_id: str) -> bool:

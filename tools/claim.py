@@ -6,23 +6,26 @@ and the wish all have to hold together with the claim, or it is not made.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal
 
 from state.budget import shortfall
 from state.digest import operation_digest
-from state.errors import ErrorClass, OperationKeyConflict
+from state.errors import ErrorClass, OperationKeyConflict, ToolError
 from state.operation import Operation
 from state.run import Lease
 from store import approvals, effects, operations
 from store.ledger import Ledger
 from store.runs import budget_of
 from store.transaction import RunTransaction
-from tools.contract import WriteTool
+from tools.backoff import backoff_ms
+from tools.contract import CancelToken, WriteTool, foreign
 from tools.policy import Policy
 from tools.settle import moved, named, settled
 
 MAX_CALLS = 3
+RETRYABLE = frozenset({"transient", "rate_limited"})  # nothing was done, and it may go better next time
 FOR_EVER = 2**62  # milliseconds since 1970
 IN_DOUBT = frozenset({"dispatched", "unknown"})
 
@@ -31,7 +34,7 @@ IN_DOUBT = frozenset({"dispatched", "unknown"})
 class No:
     """Why an operation is not claimed: what it becomes, or for one claimed before, the class of its failure."""
 
-    becomes: Literal["no_budget", "denied", "expired", "superseded"]
+    becomes: Literal["no_budget", "denied", "expired", "superseded", "cancelled"]
     error_class: ErrorClass
     detail: str
 
@@ -47,9 +50,31 @@ class Claim:
         self._ledger = ledger
         self._policy = policy
 
-    def take(self, lease: Lease, operation: Operation, tool: WriteTool) -> str:
+    def take(self, lease: Lease, operation: Operation, tool: WriteTool, token: CancelToken) -> str:
         """The operation's status afterwards; `dispatched` if it is claimed. Raises LeaseLost, GuardRefused."""
-        current = None if operation.resource is None else tool.resource_version(operation.resource)
+        try:
+            current = self._version_now(operation, tool, token)
+            return self._take(lease, operation, tool, current)
+        except ToolError as error:  # it cannot be found out whether it may happen, so it does not
+            no = No("cancelled", error.error_class, f"it could not be checked: {error}")
+            with self._ledger.acting(lease) as tx:
+                return self._refuse(tx, operation, no)
+
+    def _version_now(self, operation: Operation, tool: WriteTool, token: CancelToken) -> int | None:
+        """Asked of the target, a few times if need be. Raises ToolError."""
+        resource = operation.resource
+        if resource is None:
+            return None
+        for attempt in itertools.count(1):
+            try:
+                return foreign(lambda: tool.resource_version(resource), "transient")
+            except ToolError as error:
+                if error.error_class not in RETRYABLE or attempt >= MAX_CALLS or token.tripped:
+                    raise
+                self._ledger.clock.wait(backoff_ms(attempt, base_ms=100, cap_ms=2_000), token.event)
+        raise AssertionError("count() does not end")
+
+    def _take(self, lease: Lease, operation: Operation, tool: WriteTool, current: int | None) -> str:
         with self._ledger.acting(lease) as tx:
             no = self._no(tx, operation, tool, current)
             if no is not None:
@@ -120,11 +145,16 @@ class Claim:
             return status
         if no.becomes == "no_budget":
             return no.becomes
+        if no.becomes == "cancelled":
+            said = {"error_class": no.error_class, "detail": no.detail, "outcome": "cancelled"}
+            tx.event("tool.call.failed", {**named(operation), **said})
+            tx.add(repairs=1)
         approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
-        if approval is not None and no.becomes in {"expired", "superseded"}:
+        if approval is not None and no.becomes in {"expired", "superseded", "cancelled"}:
             approvals.move(tx, approval, no.becomes)
-            tx.event(f"approval.{no.becomes}", {"approval_id": approval.approval_id, "why": no.detail})
-        error_class = "permission_revoked" if no.becomes == "denied" else None
+            if no.becomes != "cancelled":
+                tx.event(f"approval.{no.becomes}", {"approval_id": approval.approval_id, "why": no.detail})
+        error_class = {"denied": "permission_revoked", "cancelled": no.error_class}.get(no.becomes)
         operations.move(tx, operation, no.becomes, error_class=error_class, detail=no.detail)
         return no.becomes
 

@@ -26,13 +26,12 @@ from store.ledger import Ledger
 from store.transaction import RunTransaction
 from tools.backoff import backoff_ms
 from tools.calling import act
-from tools.claim import IN_DOUBT, MAX_CALLS, Claim
+from tools.claim import IN_DOUBT, MAX_CALLS, RETRYABLE, Claim
 from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool, foreign
 from tools.policy import Policy
 from tools.settle import moved, settled
 
 SHORT_WAIT_MS = 2_000
-RETRYABLE = frozenset({"transient", "rate_limited"})  # nothing was done, and it may go better next time
 RETRY_BASE_MS, RETRY_CAP_MS = 500, 30_000
 LOOKUP_BASE_MS, LOOKUP_CAP_MS = 250, 60_000
 MAX_ID = 500
@@ -108,7 +107,7 @@ class Gateway:
                 return "later"
             if wait > 0:
                 clock.wait(wait, token.event)
-            if token.tripped and operation.status == "failed":
+            if token.tripped:
                 return "later"  # whoever drives on sees the wish first
 
     def _call(self, operation: Operation, task: Json, token: CancelToken) -> Call:
@@ -133,7 +132,7 @@ class Gateway:
             if found != "not_found":
                 return found
         permit = Permit.of(self._ledger.clock, tool.longest_call_s)  # from before the claim on
-        status = self._claim.take(lease, operation, tool)
+        status = self._claim.take(lease, operation, tool, call.token)
         if status != "dispatched":
             return status
         return self._act(lease, moved(operation, "dispatched"), tool, replace(call, permit=permit))
@@ -154,11 +153,16 @@ class Gateway:
         return "committed"
 
     def _failed(self, lease: Lease, operation: Operation, error: ToolError) -> str:
-        """An unknown outcome is looked up at once; what was not done is tried again where its class allows that."""
-        unknown = error.error_class == "unknown_outcome"
-        status = "unknown" if unknown else "failed"
+        """An unknown outcome is looked up at once; what was not done is tried again where its class allows that.
+
+        That this call did nothing does not say that an earlier one, which is in doubt, did nothing.
+        """
         with self._ledger.settling(lease) as tx:
-            next_at = tx.now if unknown else _next_call(tx, operation, error)
+            status, next_at = "failed", _next_call(tx, operation, error)
+            if error.error_class == "unknown_outcome":
+                status, next_at = "unknown", tx.now
+            elif effects.may_have_happened(tx.connection, tx.tenant, operation.operation_id):
+                status, next_at = "unknown", next_at or tx.now
             settled(tx, operation, status, error_class=error.error_class, detail=str(error), next_at=next_at)
         return status
 

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from store import audit
 from store.database import Connection
-from tools.contract import WriteTool
+from tools.contract import WriteTool, foreign
 
 Action = Literal["settle", "budget", "prune"]
 
@@ -32,7 +32,9 @@ class Policy(Protocol):
 
     def may_approve(self, connection: Connection, tenant: str, subject: str, tool: str) -> Ruling: ...
 
-    def may_act(self, principal: str, tool: WriteTool, resource: str | None) -> Ruling: ...
+    def may_act(self, principal: str, tool: WriteTool, resource: str | None) -> Ruling:
+        """Raises ToolError where the target cannot be asked."""
+        ...
 
     def may(self, connection: Connection, tenant: str, subject: str, action: Action, resource: str) -> Ruling:
         """`settle` an outcome of a tool, give `budget` to runs of an agent, `prune` what is old."""
@@ -51,7 +53,7 @@ class RowPolicy:
         return self._held(connection, tenant, subject, "approve", tool)
 
     def may_act(self, principal: str, tool: WriteTool, resource: str | None) -> Ruling:
-        grant = tool.permitted(principal, resource)
+        grant = foreign(lambda: tool.permitted(principal, resource), "internal")
         if grant is None:
             return Ruling(False, f"no grant: {principal} {tool.name} {resource or '*'}", self.version)
         return Ruling(True, f"grant: {principal} {tool.name} {grant}", self.version)
