@@ -136,6 +136,11 @@ class Driving:
         for each in inside:
             each.token.trip(why)
 
+    @property
+    def draining(self) -> str | None:
+        """Why nothing is begun any more, or None."""
+        return self._draining
+
     def must_stop(self, lease: Lease) -> bool:
         """Is there a reason to trip this lease's token, whoever tripped it? A decider is handed its own, and could."""
         try:

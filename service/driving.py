@@ -1,12 +1,15 @@
-"""Driving a run for somebody who watches: the timeline as it happens, and Ctrl-C that loses nothing."""
+"""Driving a run for somebody who watches: the timeline as it happens, and signals that lose nothing."""
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from nodes.driver import Drained
+from service.draining import as_ctrl_c, draining, handling
 from service.edge import Interrupted
 from service.use_cases import UseCases
 from state.digest import Json
@@ -54,14 +57,16 @@ class Timeline:
 
 
 def drive(cases: UseCases, run_id: str, engine: str | None, timeline: Timeline | None) -> None:
-    """Drive until the run waits or ends, in this thread: Ctrl-C lets go of the run and raises Interrupted."""
+    """Drive until the run waits or ends, in this thread.
+
+    Ctrl-C and SIGTERM stop it at the next safe point, let go of the run, and raise Interrupted unless it has ended.
+    """
     try:
-        with leaves_a_run_safe(run_id):
-            if timeline is None:
+        with leaves_a_run_safe(run_id), draining(cases.drain) as asked:
+            with timeline.live() if timeline is not None else nullcontext():
                 cases.drive(run_id, engine)
-                return
-            with timeline.live():
-                cases.drive(run_id, engine)
+            if asked.yes and not cases.has_ended(run_id):
+                raise KeyboardInterrupt
     except (RemitError, OSError, sqlite3.Error) as error:
         error.add_note(go_on(run_id))
         raise
@@ -69,10 +74,11 @@ def drive(cases: UseCases, run_id: str, engine: str | None, timeline: Timeline |
 
 @contextmanager
 def leaves_a_run_safe(run_id: str) -> Generator[None]:
-    """Raises Interrupted, with how to go on, when somebody presses Ctrl-C."""
+    """Raises Interrupted, with how to go on, when somebody presses Ctrl-C or sends SIGTERM."""
     try:
-        yield
-    except KeyboardInterrupt:
+        with handling([signal.SIGTERM], as_ctrl_c):
+            yield
+    except (KeyboardInterrupt, Drained):
         raise Interrupted(
             f"Interrupted. Run {run_id} is safe: nothing is lost, and nothing will be done twice.\n{go_on(run_id)}"
         ) from None

@@ -50,6 +50,15 @@ class UseCases:
         with self._engine(engine or self._ledger.run(run_id).engine) as driver:
             driver.drive(run_id)
 
+    def drain(self) -> None:
+        """Stop or finish what this process is doing, begin nothing any more, and let go of its runs."""
+        for each in list(self.parts.drivings):
+            each.drain()
+
+    def has_ended(self, run_id: str) -> bool:
+        """Raises RunNotFound."""
+        return self._ledger.run(run_id).ended
+
     @contextmanager
     def _engine(self, name: str) -> Generator[Engine]:
         """Each engine is imported when it is asked for: the loop needs no LangGraph."""
