@@ -86,7 +86,7 @@ def test_a_run_waits_where_its_tool_was_configured_otherwise_meanwhile(world: Wo
     world.writes_to(tickets)
     run = world.check().approve(drive=False)
     world.restart()
-    world.writes_to(tickets, ("timeout_s = 5\n", "timeout_s = 6\n"))
+    world.writes_to(tickets, ("timeout_s = 5\n", "timeout_s = 4\n"))
 
     run.goes_on()
     assert (run.status, tickets.calls()) == ("waiting/migration", [])

@@ -90,6 +90,6 @@ def test_a_permit_that_runs_out_during_the_handshake_lets_nothing_out(
     wire.before = lambda: clock.passes(seconds=60)  # type: ignore[attr-defined]
 
     with pytest.raises(ToolError, match="the permit of this call has run out") as raised:
-        create.act(call(create, permit=Permit.of(clock, 8)))
+        create.act(call(create, permit=Permit.of(clock, 10)))
 
     assert (raised.value.error_class, b"POST" in b"".join(wire.received)) == ("transient", False)
