@@ -49,7 +49,7 @@ def _made(plan: Plan, store: BusinessStore, secrets: Secrets, clock: Clock) -> H
         "needs_approval": spec.needs_approval,
         "compensates": None if spec.compensates is None else spec.compensates.tool,
         **contract.model_dump(),
-        "lookups": contract.lookups if plan.look is not None else 1,
+        "lookups": contract.lookups if plan.look is not None else int(contract.dedups_by_key),
     }
     return cast(type[HttpAction], type(f"HttpAction_{spec.name}", (HttpAction,), declared))(plan, store, secrets, clock)
 

@@ -7,13 +7,16 @@ import threading
 import pytest
 
 from tests.support.clock import ManualClock
-from tests.support.ticket_service import TicketService
+from tests.support.ticket_service import CONFIGURATION, TicketService
 from tests.support.wire import Down
 from tests.support.world import RunInWorld, World
 
 CONTRACT = "dedups_by_key = true\nlookup_is_authoritative = true\nvisible_within_s = 2\nlookups"
 ONLY_LOOKUP = (CONTRACT, "lookup_is_authoritative = true\nvisible_within_s = 2\nlookups")
 NOT_VOUCHED_FOR = (CONTRACT, "lookups")
+ONLY_KEYS = (CONTRACT, "dedups_by_key = true\nlookups")
+EXAMPLE = CONFIGURATION.read_text("utf-8")
+NO_LOOKUP = ("[tools.lookup]" + EXAMPLE.partition("[tools.lookup]")[2].partition("[tools.read_back]")[0], "")
 
 
 def until_it_waits_for_nobody(world: World, run: RunInWorld) -> int:
@@ -97,6 +100,23 @@ def test_a_service_with_neither_keys_nor_lookup_is_called_once_and_a_person_sett
 
     assert (run.status, run.effect, len(tickets.tickets)) == ("waiting/reconciliation", "unknown", 1)
     assert len(tickets.calls("create")) == 1
+
+
+def test_a_service_that_cannot_be_asked_at_all_is_called_once_too(loop_world: World, tickets: TicketService) -> None:
+    loop_world.writes_to(tickets, NOT_VOUCHED_FOR, NO_LOOKUP).will("lose", when="after")
+
+    run = loop_world.check().approve()
+
+    assert (run.status, run.effect, len(tickets.calls())) == ("waiting/reconciliation", "unknown", 1)
+
+
+def test_a_service_with_keys_alone_is_called_again_under_the_same_key(world: World, tickets: TicketService) -> None:
+    world.writes_to(tickets, ONLY_KEYS, NO_LOOKUP).will("lose", when="after")
+
+    run = world.check().approve()
+
+    assert (len(tickets.tickets), len(tickets.calls("create")), len(tickets.keys)) == (1, 2, 1)
+    assert (run.status, len(tickets.calls("lookup"))) == ("succeeded/completed", 0)
 
 
 def test_a_service_that_is_busy_is_left_alone_and_asked_again_under_the_same_key(
