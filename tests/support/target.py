@@ -30,12 +30,16 @@ class Box:
     answers: list[Callable[[Receipt], Any]] = field(default_factory=list)
     before: list[Callable[[], Any]] = field(default_factory=list)
     lookup_fails: int = 0
+    hides: int = 0  # so many lookups do not find yet what is there
     forgets: bool = False
+    knows_keys: bool = False
 
     def arrive(self, call: Call) -> Receipt:
         self.calls.append(call.key)
         if self.before:
             self.before.pop(0)()
+        if self.knows_keys and call.key in self.receipts:
+            return self.receipts[call.key]
         receipt = Receipt(f"letter-{len(self.letters) + 1}", call.digest)
         self.letters.append(call.arguments["to"])
         self.receipts[call.key] = receipt
@@ -83,6 +87,9 @@ class SendLetter(WriteTool):
         if self.box.lookup_fails:
             self.box.lookup_fails -= 1
             raise TimeoutError("the box does not answer")
+        if self.box.hides:
+            self.box.hides -= 1
+            return None
         return None if self.box.forgets else self.box.receipts.get(call.key)
 
     def read_back(self, object_id: str) -> dict[str, Any] | None:

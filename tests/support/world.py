@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from state.agent import AgentDefinition
 from state.approval import Approval
 from state.errors import RemitError
 from state.operation import Operation
-from state.run import Run, effect_of, effects_of
+from state.run import Lease, Run, effect_of, effects_of
 from store import audit, events, operations
 from store.ledger import Facts
 from store.operations import Source
@@ -92,6 +93,7 @@ class World:
     only_agents: Sequence[str] | None = None
     wrap_rules: Callable[[AgentRules], AgentRules] | None = None
     engine_made: Callable[[Parts], Engine] | None = None
+    rule: Callable[[Parts], Parts] | None = None
     tools_file: Path | None = None
     _opened: list[Parts] = field(default_factory=list)
     _engine: Engine | None = None
@@ -132,6 +134,10 @@ class World:
         named = {f"{name}_database": opened for name, opened in databases.items()}
         self.outside = replace(self.outside, **named)
 
+    def without(self, rule: Callable[[Parts], Parts]) -> None:
+        """A rule is taken out from the next process on; see `without`."""
+        self.rule = rule
+
     def file(self, name: str, text: str | bytes) -> str:
         path = self.folder / "files" / name
         path.parent.mkdir(exist_ok=True)
@@ -145,7 +151,8 @@ class World:
         if not self._opened:
             settings = Settings(self.folder / "data", USER, tools_file=self.tools_file)
             outside = replace(self.outside, clock=self.clock, agents=self._agents, secrets=ENVIRONMENT)
-            self._opened.append(open_parts(settings, outside))
+            opened = open_parts(settings, outside)
+            self._opened.append(self.rule(opened) if self.rule else opened)
         return self._opened[-1]
 
     def _agents(self, settings: Settings) -> Iterable[Agent]:
@@ -180,6 +187,17 @@ class World:
         from graphs.engines.langgraph import LangGraphEngine
 
         return LangGraphEngine(self.parts)
+
+    def another_driver(self) -> Engine:
+        """A second driver beside the one that runs go on with, in this process."""
+        return self._made()
+
+    def elsewhere(self) -> World:
+        """Another process on the same data directory: connections, owner and drivers of its own, and the same clock.
+
+        Whoever opens it closes it.
+        """
+        return replace(self, _opened=[], _engine=None)
 
     def restart(self, *, healed: bool = True) -> None:
         """The process is gone and a new one comes; what was killed is proven dead by the lock it no longer holds."""
@@ -266,6 +284,13 @@ class World:
     def audit(self) -> list[dict[str, Any]]:
         with self.parts.ledger.database.read() as connection:
             return audit.entries(connection, "local", 0, 10_000)
+
+    def rows(self, table: str, store: str = "ledger") -> list[dict[str, Any]]:
+        """What a table holds, oldest first, read past the product."""
+        path = {"ledger": self.parts.settings.ledger_path, "business": self.parts.settings.business_path}[store]
+        with closing(sqlite3.connect(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(f"SELECT * FROM {table} ORDER BY rowid")]
 
     def state_version_of(self, run: RunInWorld, version: int) -> None:
         """The run was written by a program of another state version."""
@@ -429,3 +454,40 @@ class RunInWorld:
     def decided(self) -> int:
         """How many turns were recorded."""
         return self.row.turn
+
+    @property
+    def tries(self) -> list[dict[str, Any]]:
+        """Calls and lookups of the run's operations, in order."""
+        mine = {each.operation_id for each in self.operations}
+        return [each for each in self.world.rows("tries") if each["operation_id"] in mine]
+
+    @property
+    def tried(self) -> list[tuple[str, str | None]]:
+        """Kind and outcome of each try."""
+        return [(each["kind"], each["outcome"]) for each in self.tries]
+
+    @property
+    def attempts(self) -> list[tuple[int, str | None]]:
+        """Fence of each hold of the run, and how it ended."""
+        rows = [each for each in self.world.rows("attempts") if each["run_id"] == self.run_id]
+        return [(each["fence"], each["ended_how"]) for each in sorted(rows, key=lambda each: each["fence"])]
+
+    @property
+    def decisions(self) -> list[tuple[str, str]]:
+        """Approver and answer of each decision about the run."""
+        mine = {each["approval_id"] for each in self.world.rows("approvals") if each["run_id"] == self.run_id}
+        return [
+            (each["approver"], each["answer"]) for each in self.world.rows("decisions") if each["approval_id"] in mine
+        ]
+
+    @property
+    def versions(self) -> list[tuple[int | None, str]]:
+        """Resource version that each question of the run showed, and what became of the question."""
+        mine = [each for each in self.world.rows("approvals") if each["run_id"] == self.run_id]
+        return [(each["resource_version"], each["status"]) for each in mine]
+
+    @property
+    def lease(self) -> Lease:
+        """The lease under which the run is held now, as its holder knows it."""
+        row = self.row
+        return Lease(self.run_id, row.fence, row.nonce or "")
