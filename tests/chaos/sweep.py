@@ -113,6 +113,8 @@ def told(swept: Swept) -> str:
     for each in sorted(swept.failed, key=lambda each: (str(each.case), each.number))[:MOST_SHOWN]:
         lines += ["", f"not survived: {each.case} at {each.number} ({each.at})", f"  {each.replay}"]
         lines += [f"  {line}" for line in "\n".join(each.problems).splitlines()]
+    if len(swept.failed) > MOST_SHOWN:
+        lines += ["", f"and {len(swept.failed) - MOST_SHOWN} more"]
     (once, of_once), (twice, of_twice) = swept.total("once"), swept.total("twice")
     lines += ["", f"survived {once}/{of_once} single deaths and {twice}/{of_twice} pairs in {swept.seconds:.0f} s"]
     return "\n".join(lines)
@@ -125,8 +127,10 @@ def replay(case: Case, at: str, then: int | None, pool: Pool) -> list[Result]:
         deaths = [each for each in counted.deaths(pairs=then is not None, then=then) if at in _names(each)]
         if not deaths:
             raise ValueError(f"{case} has no boundary {at}; it has {len(counted.boundaries)}")
-        results: list[Result] = pool.apply(die, (deaths[0],))
-    return [each for each in results if each.then == then]
+        results: list[Result] = [each for each in pool.apply(die, (deaths[0],)) if each.then == then]
+    if not results:
+        raise ValueError(f"{case} has no boundary {then} after a death at {at}")
+    return results
 
 
 def _names(death: Death) -> tuple[str, str]:
@@ -135,24 +139,34 @@ def _names(death: Death) -> tuple[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 if everything was survived."""
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
     chosen = cases(asked.scenarios, asked.engine, asked.durability, every=asked.all)
     with workers(asked.workers) as pool:
         if asked.at is not None:
-            results = replay(chosen[0], asked.at, asked.then, pool)
+            try:
+                results = replay(chosen[0], asked.at, asked.then, pool)
+            except ValueError as error:
+                parser.error(str(error))
             for each in results:
                 print(f"{each.case} at {each.at}: {'; '.join(each.problems) or 'survived'}")
-            return int(not results or any(each.problems for each in results))
+            return int(any(each.problems for each in results))
         swept = sweep(chosen, pool, None if asked.all else asked.sample, IN_PAIRS)
     print(told(swept))
     return int(not swept.whole)
+
+
+def _scenario(name: str) -> str:
+    if name not in BY_ID:
+        raise argparse.ArgumentTypeError(f"no scenario is called {name}; there are {', '.join(BY_ID)}")
+    return name
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.chaos.sweep", description="Every story dies at each of its boundaries."
     )
-    parser.add_argument("scenarios", nargs="*", choices=[*BY_ID, []], metavar="SCENARIO", help=", ".join(BY_ID))
+    parser.add_argument("scenarios", nargs="*", type=_scenario, metavar="SCENARIO", help=", ".join(BY_ID))
     parser.add_argument("--engine", choices=["loop", "langgraph"])
     parser.add_argument("--durability", choices=DURABILITIES)
     parser.add_argument("--all", action="store_true", help="every engine for every scenario, and all pairs")
