@@ -9,7 +9,7 @@ from nodes.result import result_of
 from state.digest import Json
 from state.run import TERMINAL, effect_of, effects_of
 from store import operations, runs
-from store.database import encode
+from store.database import decode, encode
 from store.ledger import Facts
 from store.transaction import RunTransaction, effect_rows
 from tools.settle import cancel_unclaimed
@@ -19,14 +19,28 @@ def end(tx: RunTransaction, facts: Facts, status: str, reason: str, explanation:
     """End the run inside this transaction; answers `{summary, effect}`. Raises IllegalMove, RunAlreadyTerminal."""
     for operation in facts.operations:
         cancel_unclaimed(tx, operation, "the run ended")
+    effects, summary = _say(tx, facts, status, reason, explanation)
+    if tx.run["nonce"] is not None:
+        runs.end_attempt(tx, tx.run["fence"], "ended")
+    tx.move(status, reason, {"effect": effect_of(effects)})
+    return {"summary": summary, "effect": effect_of(effects)}
+
+
+def say_anew(tx: RunTransaction, facts: Facts) -> None:
+    """An effect of an ended run was settled: the end says so, its status stays."""
+    before: Json = decode(tx.run["result"]) or {}
+    _say(tx, facts, tx.run["status"], tx.run["reason"], str(before.get("why", "")))
+
+
+def _say(
+    tx: RunTransaction, facts: Facts, status: str, reason: str, explanation: str
+) -> tuple[dict[str, list[Json]], str]:
+    """Write result and failure down; answers the effects as they are known now, and the summary."""
     effects = effects_of(list(effect_rows(tx.connection, tx.tenant, tx.run_id)))
     made = operations.with_results(tx.connection, tx.tenant, tx.run_id, 1)
     result, failure = result_of(facts, made, status, reason, effects, explanation)
     tx.set(result=encode(result), failure=None if failure is None else encode(failure))
-    if tx.run["nonce"] is not None:
-        runs.end_attempt(tx, tx.run["fence"], "ended")
-    tx.move(status, reason, {"effect": effect_of(effects)})
-    return {"summary": result["summary"], "effect": effect_of(effects)}
+    return effects, result["summary"]
 
 
 def end_or_queue(tx: RunTransaction, facts: Facts, status: str, reason: str) -> None:

@@ -45,7 +45,7 @@ def result_of(
     effects: dict[str, list[Json]],
     explanation: str,
 ) -> tuple[Json, Json | None]:
-    """`{summary, complete, read[], decided, done[], undone[]}` and, for an end that is no success, the failure.
+    """`{summary, why, complete, read[], decided, done[], undone[]}` and, for an end that is no success, the failure.
 
     `made` are all operations of the run with their results. The failure has `class, code, detail, origin, retryable,
     advice`; `origin` is external where a target or a decider failed, else platform.
@@ -55,6 +55,7 @@ def result_of(
     result: Json = {
         "summary": _summary(status, reason, done, bool(effects["unknown"]), explanation)
         + (" It was there already, under the same key." if any(_adopted(each) for each in operations) else ""),
+        "why": explanation,
         "complete": status == "succeeded",
         "read": [_read(each, result) for each, result in made if each.effect == "read" and result is not None],
         "decided": facts.run.turn,

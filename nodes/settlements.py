@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nodes.due import look
-from nodes.ending import end
+from nodes.ending import end, say_anew
 from state.actor import Actor
 from state.digest import plain_text
 from state.errors import Conflict, InputInvalid, NotAllowed
 from state.operation import Operation
 from state.run import TERMINAL
 from store import audit, operations
-from store.ledger import Ledger
+from store.ledger import Facts, Ledger
 from store.transaction import RunTransaction
 from tools.gateway import MAX_ID
 from tools.policy import Policy
@@ -74,15 +74,21 @@ class Settlements:
             settled(tx, operation, "committed", detail=said, object_id=settlement.object_id, by="person")
         else:
             settled(tx, operation, "failed", error_class="not_done", detail=said, by="person")
+        facts = self._ledger.facts_in(tx.connection, tx.run_id)
         if tx.run["status"] in TERMINAL:
-            return
-        if settlement.object_id is None:
-            later = self._ledger.facts_in(tx.connection, tx.run_id).operations
-            cancel_later_writes(tx, [each for each in later if each.index > operation.index])
-        if tx.run["status"] == "cancelling" and tx.run["inflight"] == 0:
-            end(tx, self._ledger.facts_in(tx.connection, tx.run_id), "cancelled", "user")
-        elif tx.run["status"] == "waiting" and tx.run["reason"] in {"reconciliation", "external"}:
-            tx.move("queued")
+            say_anew(tx, facts)
+        else:
+            _go_on(tx, facts, operation, settlement)
+
+
+def _go_on(tx: RunTransaction, facts: Facts, operation: Operation, settlement: Settlement) -> None:
+    """What a live run does with it: nothing more of the turn after a no; an end that waited for it; else its driver."""
+    if settlement.object_id is None:
+        cancel_later_writes(tx, [each for each in facts.operations if each.index > operation.index])
+    if tx.run["status"] == "cancelling" and tx.run["inflight"] == 0:
+        end(tx, facts, "cancelled", "user")
+    elif tx.run["status"] == "waiting" and tx.run["reason"] in {"reconciliation", "external"}:
+        tx.move("queued")
 
 
 def _check(settlement: Settlement) -> None:

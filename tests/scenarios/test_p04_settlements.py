@@ -51,11 +51,13 @@ def test_settling_after_the_end_changes_the_effect_and_never_the_status(world: W
     run, _ = unknown(world)
     run.cancel()
     assert (run.status, run.effect) == ("cancelled/user", "unknown")
+    assert "unknown" in (run.row.result or {})["summary"]
 
     run.settle("letter-1")
 
     assert (run.status, run.effect) == ("cancelled/user", "committed")
     assert run.timeline[-1] == "tool.reconciled"
+    assert (run.row.result or {})["summary"] == "Cancelled. Done before: send_letter letter-1."
 
 
 def test_only_who_may_settle_settles(world: World) -> None:
