@@ -18,7 +18,7 @@ from state.run import TERMINAL
 from store import audit, operations
 from store.ledger import Facts, Ledger
 from store.transaction import RunTransaction
-from tools.gateway import MAX_ID
+from tools.lookup import MAX_ID
 from tools.policy import Policy
 from tools.settle import cancel_later_writes, settled
 

@@ -18,6 +18,11 @@ from service.wording import event_words, plain, status_words
 from state.digest import Json
 
 _PIPE_WIDTH = 200
+_OFFERS = {
+    "To go on:": {"approve", "reject", "edit", "resume", "budget_grant", "budget_refuse"},
+    "To say what happened:": {"settle_done", "settle_not_done"},
+    "To take it back:": {"compensate"},
+}
 _COLOURS = {"succeeded": "green", "waiting": "yellow", "paused": "yellow", "queued": "cyan", "running": "cyan"}
 
 
@@ -101,11 +106,12 @@ class Screen:
         self._next(run)
 
     def _next(self, run: Json) -> None:
-        actions = [each for each in run["actions"] if each["action"] in {"approve", "reject", "edit", "resume"}]
-        if actions:
-            self.line("To go on:", "bold")
-        for each in actions:
-            self.line(f"  {each['command']}")
+        for title, names in _OFFERS.items():
+            actions = [each for each in run["actions"] if each["action"] in names]
+            if actions:
+                self.line(title, "bold")
+            for each in actions:
+                self.line(f"  {each['command']}")
 
     def ask(self, question: str) -> str:
         """A line from the person. Raises EOFError, KeyboardInterrupt."""

@@ -48,10 +48,7 @@ _STATUSES = {
     "timed_out": "timed out",
     "budget_exceeded": "out of budget",
 }
-_DETAILS = (
-    *("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule"),
-    "again_at",
-)
+_DETAILS = ("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule")
 
 
 def event_words(event: Json) -> str:
@@ -60,6 +57,8 @@ def event_words(event: Json) -> str:
     words = _EVENTS.get(type_) or type_.removeprefix("run.").replace("_", " ").replace(".", " ")
     payload = event["payload"]
     details = [_detail(payload[name]) for name in _DETAILS if payload.get(name)]
+    if payload.get("again_at"):
+        details.append(f"again at {payload['again_at'][11:19]}")
     by = f" (by {event['actor']})" if event["actor"] != "remit" else ""
     return plain((f"{words}: {', '.join(details)}" if details else words) + by)
 

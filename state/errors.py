@@ -203,4 +203,11 @@ class ToolError(RemitError):
     def __init__(self, error_class: ErrorClass, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(plain_text(message))
         self.error_class: ErrorClass = error_class
-        self.retry_after_s = retry_after_s
+        self.retry_after_s = _seconds(retry_after_s)
+
+
+def _seconds(asked_for: object) -> float | None:
+    """What a target asks for is data: a number of seconds, at most a day, or nothing."""
+    if isinstance(asked_for, int | float) and asked_for >= 0:  # not for NaN
+        return min(float(asked_for), 86_400.0)
+    return None

@@ -27,14 +27,13 @@ from store.transaction import RunTransaction
 from tools.backoff import backoff_ms
 from tools.calling import act
 from tools.claim import IN_DOUBT, MAX_CALLS, RETRYABLE, Claim
-from tools.contract import Call, CancelToken, ReadTool, Receipt, WriteTool, foreign
+from tools.contract import Call, CancelToken, ReadTool, WriteTool, foreign
+from tools.lookup import ask, dedups, horizon_ms, next_lookup, wrong_receipt
 from tools.policy import Policy
 from tools.settle import moved, settled
 
 SHORT_WAIT_MS = 2_000
 RETRY_BASE_MS, RETRY_CAP_MS = 500, 30_000
-LOOKUP_BASE_MS, LOOKUP_CAP_MS = 250, 60_000
-MAX_ID = 500
 MAX_RESULT_BYTES = 4 * 1024 * 1024
 
 
@@ -144,7 +143,7 @@ class Gateway:
         except ToolError as error:
             return self._failed(lease, operation, error)
         # window B: done, not recorded
-        wrong = _wrong(receipt, operation)
+        wrong = wrong_receipt(receipt, operation)
         if wrong is not None:  # not looked up: a target that says this says it again
             self._settle(lease, operation, "unknown", error_class="unknown_outcome", detail=wrong)
             return "unknown"
@@ -174,18 +173,18 @@ class Gateway:
         """committed, failed (not done, or other arguments under the key), unknown; with `repeat` also not_found, for
         what may be claimed again.
         """
-        found = _ask(tool, call, operation)
+        found = ask(tool, call, operation)
         claim = self._ledger.claim_of(operation.operation_key)
         if found.status == "absent" and self._is_proof(lease, tool, claim):
             return self._not_done(lease, operation, repeat)
         with self._ledger.settling(lease) as tx:
-            if found.status == "absent" and repeat and _dedups(claim, tx.now):
+            if found.status == "absent" and repeat and dedups(claim, tx.now):
                 effects.looked_up(tx, operation.operation_id, "unknown", None, found.detail)
                 return "not_found"
             status = "unknown" if found.status == "absent" else found.status
             next_at = None
             if status == "unknown" and found.again:
-                next_at = _next_lookup(tx, operation, tool, claim)
+                next_at = next_lookup(tx, operation, tool, claim)
             settled(
                 tx,
                 operation,
@@ -213,23 +212,13 @@ class Gateway:
         if not tool.lookup_is_authoritative or claim is None:
             return False
         over = claim.fence == lease.fence or self._is_dead(claim.owner)
-        return (over and tool.ends_with_its_call) or self._ledger.clock.now() > claim.claimed_at + _horizon_ms(tool)
+        return (over and tool.ends_with_its_call) or self._ledger.clock.now() > claim.claimed_at + horizon_ms(tool)
 
     # --- settle ---------------------------------------------------------------------------------------------
 
     def _settle(self, lease: Lease, operation: Operation, status: str, **known: Any) -> None:
         with self._ledger.settling(lease) as tx:
             settled(tx, operation, status, **known)
-
-
-def _horizon_ms(tool: WriteTool) -> int:
-    """How long after a claim a call may be under way, or what it did invisible."""
-    return int((tool.longest_call_s + tool.visible_within_s) * 1000)
-
-
-def _dedups(claim: Claimed | None, now: int) -> bool:
-    """Does the target itself still make one object under the key?"""
-    return claim is not None and claim.dedups_until is not None and claim.dedups_until > now
 
 
 def _next_call(tx: RunTransaction, operation: Operation, error: ToolError) -> int | None:
@@ -241,55 +230,3 @@ def _next_call(tx: RunTransaction, operation: Operation, error: ToolError) -> in
     at = tx.now + max(asked_for, backoff_ms(made, base_ms=RETRY_BASE_MS, cap_ms=RETRY_CAP_MS))
     deadline = tx.run["deadline"]
     return at if deadline is None or at < deadline else None
-
-
-def _next_lookup(tx: RunTransaction, operation: Operation, tool: WriteTool, claim: Claimed | None) -> int | None:
-    """When to look again, or None when the lookups are spent. The last one comes when all that was done is visible."""
-    made = effects.lookups_made(tx.connection, tx.tenant, operation.operation_id) + 1
-    if made >= tool.lookups:
-        return None
-    at = tx.now + backoff_ms(made, base_ms=LOOKUP_BASE_MS, cap_ms=LOOKUP_CAP_MS)
-    if made == tool.lookups - 1 and claim is not None:
-        at = max(at, claim.claimed_at + _horizon_ms(tool) + 1)
-    return at
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a lookup gave: committed, failed, absent or unknown; `again`: it may say something else later."""
-
-    status: str
-    detail: str | None = None
-    error_class: ErrorClass | None = None
-    object_id: str | None = None
-    again: bool = True
-
-
-def _ask(tool: WriteTool, call: Call, operation: Operation) -> _Found:
-    """One lookup; whatever the target does, the answer is a value."""
-    if tool.lookups == 0:
-        return _Found("unknown", f"{tool.id} has no lookup", "unknown_outcome", again=False)
-    try:
-        receipt = foreign(lambda: tool.lookup(call), "transient")
-    except ToolError as error:
-        if error.error_class == "key_conflict":
-            return _Found("failed", str(error), error.error_class)
-        return _Found("unknown", str(error), "unknown_outcome")
-    if receipt is None:
-        return _Found("absent", "not found, which proves nothing yet", "unknown_outcome")
-    wrong = _wrong(receipt, operation)
-    if wrong is not None:
-        return _Found("unknown", wrong, "unknown_outcome", again=False)
-    return _Found("committed", object_id=receipt.object_id)
-
-
-def _wrong(receipt: Any, operation: Operation) -> str | None:
-    """Why this is no receipt for exactly this operation, or None if it is one. What a target says is data."""
-    if not isinstance(receipt, Receipt):
-        return f"the target answered with {type(receipt).__name__} instead of a receipt"
-    given: Any = receipt.object_id
-    if not isinstance(given, str) or not 0 < len(given) <= MAX_ID or given != plain_text(given):
-        return "the target's receipt has no usable id"
-    if receipt.digest != operation.digest:
-        return "the target's receipt is for other arguments"
-    return None
