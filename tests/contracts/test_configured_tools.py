@@ -10,7 +10,7 @@ from graphs.wiring import Outside, Settings, open_parts, settings_from_environme
 from service.grants import Grants
 from state.actor import Actor
 from state.errors import InputInvalid
-from tests.support.ticket_service import CONFIGURATION, TicketService, configuration
+from tests.support.ticket_service import CONFIGURATION, VERSIONED, TicketService, configuration
 from tests.support.world import USER, World
 
 NOWHERE = "http://127.0.0.1:1"
@@ -134,3 +134,30 @@ def test_secrets_are_in_no_record_and_no_repr(world: World, tickets: TicketServi
     kept = [path.read_bytes() for path in (world.folder / "data").rglob("*") if path.is_file()]
     assert [TOKEN.encode() in each for each in kept] == [False] * len(kept)
     assert TOKEN not in repr(Outside(secrets={"REMIT_SECRET_TICKETS_TOKEN": TOKEN}))
+
+
+APRIL = "Rule on widgets\n\nPublished: January 5, 2026\n\nEffective date: April 1, 2026\n"
+
+
+def test_of_two_approved_runs_on_one_version_the_second_is_asked_again(world: World, tickets: TicketService) -> None:
+    world.writes_to(tickets, *VERSIONED)
+    first, second = world.check(), world.check(notice=APRIL)
+
+    first.approve()
+    second.approve()
+    assert (second.status, second.writes) == ("waiting/approval", ["superseded", "awaiting_approval"])
+    second.approve()
+
+    assert (first.status, second.status) == ("succeeded/completed", "succeeded/completed")
+    assert [each["status"] for each in tickets.calls("create")] == [201, 201]
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+def test_a_version_that_cannot_be_asked_for_stops_the_write_before_it_is_sent(
+    loop_world: World, tickets: TicketService, answered: int
+) -> None:
+    loop_world.writes_to(tickets, *VERSIONED).will("lose", on="version", skip=answered, times=99)
+
+    run = loop_world.check().approve()
+
+    assert (run.status, run.effect, tickets.calls("create")) == ("failed/tool_failed", "none", [])

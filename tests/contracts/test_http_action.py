@@ -11,13 +11,11 @@ import pytest
 
 from state.clock import SystemClock
 from state.errors import ToolError
-from tests.support.ticket_service import ENVIRONMENT, TOKEN, TicketService
+from tests.support.ticket_service import END_OF_CREATE, ENVIRONMENT, TOKEN, VERSIONED, TicketService
 from tests.support.wire import ARGUMENTS, call
 from tools.contract import CancelToken, WriteTool
 from tools.http_action import http_actions
 from tools.secrets import Secrets
-
-END_OF_CREATE = "key_conflict = [409]\nretryable = [429, 503]\n\n[tools.write.body]"
 
 
 def made(
@@ -192,15 +190,6 @@ def test_a_key_can_be_sent_as_its_hash_where_keys_are_short(tickets: TicketServi
 
     assert [len(each) for each in tickets.keys] == [64]
     assert create.lookup(call(create)) == receipt
-
-
-VERSIONED = (
-    ('id = "{record}"\n', 'id = "{record}"\nversion = { url = "/records/{call.resource_id}" }\n'),
-    (
-        END_OF_CREATE,
-        'resource_changed = [412]\nheaders = { If-Match = "{call.resource_version}" }\n' + END_OF_CREATE,
-    ),
-)
 
 
 def test_a_write_for_a_version_of_its_resource_that_is_past_is_refused_by_the_target(tickets: TicketService) -> None:

@@ -18,6 +18,16 @@ CONFIGURATION = ROOT / "examples" / "ticket_service" / "remit-tools.toml"
 TOKEN = "canary-7f3e9a"
 ENVIRONMENT = {"REMIT_SECRET_TICKETS_TOKEN": TOKEN}
 
+# Changes of the example's configuration: where create_ticket's answers end, and a write for a version of its record.
+END_OF_CREATE = "key_conflict = [409]\nretryable = [429, 503]\n\n[tools.write.body]"
+VERSIONED = (
+    ('id = "{record}"\n', 'id = "{record}"\nversion = { url = "/records/{call.resource_id}" }\n'),
+    (
+        END_OF_CREATE,
+        'resource_changed = [412]\nheaders = { If-Match = "{call.resource_version}" }\n' + END_OF_CREATE,
+    ),
+)
+
 
 def configuration(folder: Path, url: str, *changes: tuple[str, str]) -> Path:
     """The example's configuration for a service at another address, with some of its text changed."""
