@@ -121,7 +121,7 @@ class BusinessStore:
         """Make the object, or answer the one made under this key before (B1-B3).
 
         Raises ToolError: `key_conflict` for another digest, `not_permitted` without a grant, `resource_changed`
-        when the resource has another version. After any of them nothing was written.
+        when the resource has another version, `transient` when the permit is over. After any of them nothing was written.
         """
         with self.database.write() as connection:
             now = self._clock.now()
@@ -129,7 +129,7 @@ class BusinessStore:
             if known is not None:
                 return self._same(known, write)
             if write.permit is not None and write.permit.is_over(self._clock):
-                raise ToolError("refused_by_target", "The permit of this call has run out; nothing was written.")
+                raise ToolError("transient", "The permit of this call has run out; nothing was written.")
             self._check_grant(connection, write)
             self._check_version(connection, write)
             object_id = f"{write.kind}_{uuid.uuid4().hex[:12]}"

@@ -151,6 +151,7 @@ class Story:
     def __init__(self, world: World, run: RunInWorld, asked: Callable[[], int]) -> None:
         self.said = [str(each) for each in seen_to_its_end(run)]
         self.asked = asked()
+        world.restart()
         self.problems = wrong(run)
         world.close()
 

@@ -6,8 +6,25 @@ import pytest
 
 from state.errors import ToolError
 from store.business import Write
-from tests.support.without import without_key_check
+from tests.support.without import without_digest_under_the_key, without_key_check
 from tests.support.world import World, final, note
+
+OTHERS = Write(
+    "ticket",
+    "ticket:gazette 7::effective",
+    "another digest",
+    {
+        "source": "gazette 7",
+        "source_sha256": "",
+        "record": "",
+        "field": "effective",
+        "observed": "old",
+        "recorded": "older",
+    },
+    "ada",
+    None,
+    None,
+)
 
 
 def test_the_same_key_with_other_arguments_is_a_conflict(world: World) -> None:  # C10, K6
@@ -81,3 +98,40 @@ def test_without_the_key_bound_to_its_digest_old_values_stay_and_nobody_notices(
     second = loop_world.parts.business.create(Write("note", "k", "d2", {**fields, "text": "second"}, "ada", None, None))
 
     assert (second.object_id, loop_world.notes) == (first.object_id, ["s: first"])
+
+
+def test_a_key_that_the_target_has_under_another_digest_is_a_conflict_for_the_run(world: World) -> None:  # K6, with
+    world.parts.business.create(OTHERS)
+
+    run = world.ticket().approve()
+
+    assert (run.status, run.effect) == ("failed/tool_failed", "none")
+    assert [each["observed"] for each in world.tickets] == ["old"]
+
+
+def test_without_the_digest_under_the_key_the_old_values_stay_and_only_the_read_back_notices(  # K6, without
+    world: World,
+) -> None:
+    world.target(without_digest_under_the_key())
+    world.parts.business.create(OTHERS)
+
+    run = world.ticket().approve()
+
+    assert (run.status, run.effect) == ("failed/verification_failed", "committed")
+    assert [each["observed"] for each in world.tickets] == ["old"]
+
+
+def test_a_request_an_answer_and_a_message_that_come_twice_have_one_effect(world: World) -> None:  # X4
+    given = world.check_input()
+    run, again = (world.start("catalog-check", given, request_key="r") for _ in range(2))
+    answer = {"approval_id": run.question.approval_id, "digest": run.question.digest, "type": "approve"}
+    run.answer({"decisions": [answer]})
+    run.refused({"decisions": [answer]})
+
+    run.goes_on().goes_on()
+
+    (ticket,) = world.tickets
+    assert (again.run_id, run.ticket_made.object_id) == (run.run_id, ticket["object_id"])
+    assert [each["run_id"] for each in world.rows("idempotency_keys")] == [run.run_id]
+    assert [each["object_id"] for each in world.rows("effects", "business")] == [ticket["object_id"]]
+    assert (run.decisions, run.tried) == ([("ada", "approve")], [("call", "committed")])

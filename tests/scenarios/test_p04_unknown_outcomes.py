@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from store.business import Found
 from tests.support.faults import CannotBeAsked, LosesTheResponse, NeverArrives
+from tests.support.target import Box, breaks, letters
 from tests.support.without import without_stable_key
 from tests.support.world import World
 
@@ -79,3 +80,53 @@ def test_a_run_that_waits_for_reconciliation_can_be_cancelled_and_says_that_it_d
     assert run.cancel() == "cancelled"
 
     assert (run.status, run.effect) == ("cancelled/user", "unknown")
+
+
+def test_a_lost_response_leaves_a_try_and_the_lookup_that_found_the_targets_receipt(world: World) -> None:  # X2
+    world.target(LosesTheResponse)
+
+    run = world.check().approve()
+
+    operation, (effect,) = run.ticket_made, world.rows("effects", "business")
+    assert run.tried == [("call", "unknown"), ("lookup", "committed")]
+    assert {each["operation_id"] for each in run.tries} == {operation.operation_id}
+    assert (effect["operation_key"], effect["object_id"]) == (operation.operation_key, operation.object_id)
+    assert effect["digest"] == operation.digest
+
+
+def test_what_cannot_be_found_is_looked_for_so_often_and_no_more(world: World) -> None:  # X2, bounded
+    box = Box(answers=[breaks], hides=100)
+    world.sends_letters(box, letters("ada"), lookups=4)
+
+    run = world.noter().approve().waits_it_out()
+
+    assert (run.status, run.effect, box.calls) == ("waiting/reconciliation", "unknown", ["letter:ada"])
+    assert run.tried == [("call", "unknown"), *[("lookup", "unknown")] * 4]
+
+
+def test_what_is_not_found_now_is_found_later_and_never_made_a_second_time(world: World) -> None:  # X7
+    box = Box(answers=[breaks], hides=3)
+    world.sends_letters(box, letters("ada"), lookup_is_authoritative=True, longest_call_s=5, visible_within_s=300)
+
+    run = world.noter().approve().waits_it_out()
+
+    assert (run.status, run.effect, box.calls) == ("succeeded/completed", "committed", ["letter:ada"])
+    assert run.tried == [("call", "unknown"), *[("lookup", "unknown")] * 3, ("lookup", "committed")]
+    times = [each["started_at"] for each in run.tries]
+    assert (times == sorted(times), times[-1] - times[0] <= 305_001) == (True, True)
+
+
+def test_what_nobody_can_be_asked_about_is_settled_by_a_person_on_the_record(world: World) -> None:  # X8
+    box = Box(answers=[breaks])
+    world.sends_letters(box, letters("ada"), lookups=0)
+    run = world.noter().approve()
+    for _ in range(3):
+        world.restart(healed=False)
+        assert (run.goes_on().status, box.calls) == ("waiting/reconciliation", ["letter:ada"])
+
+    run.settle("letter-1", comment="it is in the book").goes_on()
+
+    assert (run.status, run.effect, box.calls) == ("succeeded/completed", "committed", ["letter:ada"])
+    (entry,) = [each for each in world.audit if each["action"] == "operation.settle"]
+    assert (entry["actor"], entry["result"], entry["detail"]["comment"]) == ("ada", "committed", "it is in the book")
+    assert run.operations[-1].operation_id in entry["object"]

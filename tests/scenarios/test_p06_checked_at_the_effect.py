@@ -140,13 +140,19 @@ def test_a_deadline_that_passes_while_the_ledger_is_locked_comes_before_the_effe
     assert (run.status, run.effect, loop_world.tickets) == ("timed_out/deadline", "none", [])
 
 
-def test_a_process_that_was_frozen_past_its_permit_does_not_write(world: World) -> None:
-    world.target(does_first(lambda: world.clock.passes(seconds=3600)))
+@pytest.mark.parametrize("hours", [1, 25])
+def test_a_process_that_was_frozen_past_its_permit_writes_only_once_everything_is_checked_again(
+    world: World, hours: int
+) -> None:
+    world.target(does_first(lambda: world.clock.passes(seconds=hours * 3600)))
 
     run = world.check().approve()
 
-    assert world.tickets == []
-    assert (run.status, run.writes) == ("waiting/approval", ["failed", "awaiting_approval"])
+    if hours == 1:  # still approved, so it is claimed again
+        assert (run.status, run.tried) == ("succeeded/completed", [("call", "failed"), ("call", "committed")])
+    else:
+        assert (run.status, run.writes) == ("waiting/approval", ["failed", "awaiting_approval"])
+    assert len(world.tickets) == run.writes.count("committed")
 
 
 def test_a_resource_that_changed_after_the_approval_is_shown_again(world: World) -> None:  # A4, K11

@@ -8,6 +8,7 @@ import pytest
 
 from state.budget import Budget, Usage
 from tests.support.faults import CannotBeAsked
+from tests.support.without import without_budget_check
 from tests.support.world import RunInWorld, World, final, note
 
 HOUR_S = 3600
@@ -30,12 +31,10 @@ def test_with_a_budget_of_no_turns_the_decider_is_never_asked(world: World) -> N
     assert (decider.asked, run.status) == (0, "budget_exceeded/turns")
 
 
-def test_without_the_check_before_the_act_the_decider_is_asked(  # K1, without
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_check_before_the_act_the_decider_is_asked(world: World) -> None:  # K1, without
     decider = world.decider_says(note(), final())
     world.agent_has(budget=Budget(turns=0))
-    monkeypatch.setattr("nodes.standing.shortfall", lambda *_: None)
+    world.without(without_budget_check)
 
     with pytest.raises(sqlite3.IntegrityError, match="turns_within_budget"):  # the table is a wall of its own
         world.noter()

@@ -7,6 +7,7 @@ import pytest
 from state.errors import Conflict, NotAllowed, RunAlreadyTerminal
 from tests.support.child import dies_in
 from tests.support.faults import CannotBeAsked, LosesTheResponse, does_first
+from tests.support.target import Box, letters
 from tests.support.world import USER, World, final, note
 
 
@@ -63,6 +64,22 @@ def test_a_cancel_before_the_claim_comes_first(world: World) -> None:
     run.goes_on()
 
     assert (run.status, run.effect, world.tickets) == ("cancelled/user", "none", [])
+
+
+@pytest.mark.parametrize("when", ["asked", "approved", "paused"])
+def test_a_run_cancelled_before_its_call_never_calls_the_target(world: World, when: str) -> None:  # X1
+    box = Box()
+    world.sends_letters(box, letters("ada"))
+    run = world.noter()
+    if when != "asked":
+        run.pause() if when == "paused" else None
+        run.approve(drive=when == "paused")
+
+    assert run.cancel() == "cancelled"
+    run.goes_on()
+
+    assert (run.status, run.effect, box.calls, run.tries) == ("cancelled/user", "none", [], [])
+    assert [each for each in run.timeline if "cancel" in each] == ["run.cancel_requested", "run.cancelled"]
 
 
 def test_a_cancel_between_claim_and_write_is_not_shown_as_done_before_it_is(world: World) -> None:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
+from graphs.engines.engine import Engine
 from state.errors import GuardRefused, LeaseLost, RunBusy
 from store.guard import LEASE_TTL_MS
 from tests.support.faults import does_first
-from tests.support.world import World, final, note
+from tests.support.racing import at_once, drive_at_once
+from tests.support.world import RunInWorld, World, final, note
+
+TICKET = {"source": "gazette 7", "field": "effective", "observed": "2026-03-01", "recorded": "2026-02-01"}
+
+
+def drives(engine: Engine, run: RunInWorld) -> str:
+    try:
+        engine.drive(run.run_id)
+    except RunBusy:
+        return "busy"
+    return "drove"
 
 
 def test_a_second_driver_is_told_that_the_run_is_busy(world: World) -> None:
@@ -18,7 +29,7 @@ def test_a_second_driver_is_told_that_the_run_is_busy(world: World) -> None:
 
     def another() -> None:
         try:
-            world._made().drive(run.run_id)
+            world.another_driver().drive(run.run_id)
         except RunBusy as busy:
             seen.append(type(busy))
 
@@ -30,25 +41,48 @@ def test_a_second_driver_is_told_that_the_run_is_busy(world: World) -> None:
     assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
 
 
-@pytest.mark.parametrize("drivers", [4])
-def test_many_drivers_at_once_have_one_effect(world: World, drivers: int) -> None:
+@pytest.mark.parametrize("drivers", [4, 50])
+def test_many_drivers_at_once_have_one_effect(world: World, drivers: int) -> None:  # X11
     run = world.check().approve(drive=False)
-    engines = [world._made() for _ in range(drivers)]
-    start = threading.Barrier(drivers)
+    engines = [world.another_driver() for _ in range(drivers)]
 
-    def drive(number: int) -> str:
-        start.wait()
-        try:
-            engines[number].drive(run.run_id)
-        except RunBusy:
-            return "busy"
-        return "drove"
+    said = at_once([lambda engine=engine: drives(engine, run) for engine in engines])
 
-    with ThreadPoolExecutor(drivers) as pool:
-        said = list(pool.map(drive, range(drivers)))
-
+    assert set(said) <= {"drove", "busy"}
     assert "drove" in said
-    assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
+    assert (run.status, len(world.tickets), run.tried) == ("succeeded/completed", 1, [("call", "committed")])
+    assert run.attempts == [(1, "parked"), (2, "ended")]
+
+
+@pytest.mark.parametrize("times", [8, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("what", ["start", "resume"])
+def test_two_processes_that_drive_a_run_at_once_are_one_driver(world: World, what: str, times: int) -> None:  # X11
+    with closing(world.elsewhere()) as other:
+        for number in range(times):
+            run = world.start("ticket", {**TICKET, "source": f"gazette {number}"}, drive=False)
+            if what == "resume":
+                run.goes_on().approve(drive=False)
+
+            said = at_once([lambda run=run, there=there: drives(there.engine, run) for there in (world, other)])
+
+            assert "drove" in said
+            assert set(said) <= {"drove", "busy"}
+            assert [fence for fence, _ in run.attempts] == list(range(1, run.row.fence + 1))
+            assert run.status == {"start": "waiting/approval", "resume": "succeeded/completed"}[what]
+    assert len(world.tickets) == {"start": 0, "resume": times}[what]
+    assert all(each["kind"] == "call" for each in world.rows("tries"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("time", range(3))
+def test_real_processes_that_resume_a_run_at_once_are_one_driver(world: World, time: int) -> None:  # X11
+    run = world.check().approve(drive=False)
+
+    said = drive_at_once(world, run, 2)
+
+    assert set(said) <= {"done", "RunBusy"}
+    assert "done" in said
+    assert (run.status, len(world.tickets), run.tried) == ("succeeded/completed", 1, [("call", "committed")])
 
 
 def test_a_driver_whose_lease_was_taken_over_cannot_write(loop_world: World) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphs.wiring import shipped_tools
 from state.run import TERMINAL
+from tests.support.without import without_validation_of_proposals
 from tests.support.world import NOTICE, World, final, note
 from tools.contract import Call
 from tools.materials import ReadNotice
@@ -43,9 +44,9 @@ def test_a_proposal_that_says_what_only_trusted_code_may_say_is_refused(world: W
 
 
 def test_without_the_validation_of_proposals_the_person_is_asked_and_still_nothing_happens(  # K3, without
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World,
 ) -> None:
-    monkeypatch.setattr("nodes.planning.valid_arguments", lambda tool, given: NOTE)
+    world.without(without_validation_of_proposals)
     world.decider_says(note(approved=True))
 
     run = world.noter()

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
-from nodes import step
 from state import run as run_state
+from tests.support.without import without_version_guard
 from tests.support.world import World
 
 
@@ -50,14 +46,11 @@ def test_a_run_of_an_unknown_state_version_is_parked_also_when_it_is_approved(wo
     assert (run.goes_on().status, len(world.tickets)) == ("succeeded/completed", 1)
 
 
-def test_without_the_version_guard_the_unknown_version_acts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_version_guard_the_unknown_version_acts(world: World) -> None:  # K2, without
     run = world.check().approve(drive=False)
     world.state_version_of(run, 999)
-    true = step.standing
-    known = run_state.STATE_VERSION
-    monkeypatch.setattr(
-        step, "standing", lambda facts, *rest: true(replace(facts, run=replace(facts.run, state_version=known)), *rest)
-    )
+    world.without(without_version_guard)
+    world.restart()
 
     run.goes_on()
 

@@ -17,7 +17,7 @@ RIGHT = {
     "tickets": 1,
     "effects": ["committed"],
     "verified": [True],
-    "decisions": [("ada", "approve")],
+    "decisions": {("ada", "approve")},
     "in flight": 0,
     "held by": None,
 }
@@ -53,7 +53,7 @@ def wrong(run: RunInWorld) -> dict[str, Any]:
         "tickets": len(run.world.tickets),
         "effects": [each["status"] for each in run.world.rows("effects")],
         "verified": [each.verified for each in run.operations if each.status == "committed" and each.effect == "write"],
-        "decisions": run.decisions,
+        "decisions": set(run.decisions),
         "in flight": run.row.inflight,
         "held by": run.row.owner,
     }
