@@ -120,8 +120,8 @@ class BusinessStore:
     def create(self, write: Write) -> Found:
         """Make the object, or answer the one made under this key before (B1-B3).
 
-        Raises ToolError: `key_conflict` for another digest, `not_permitted` without a grant, `resource_changed`
-        when the resource has another version, `transient` when the permit is over. After any of them nothing was written.
+        Raises ToolError: `key_conflict` for another digest, `not_permitted` without a grant, `resource_changed` when
+        the resource has another version, `transient` when the permit is over. After any of them nothing was written.
         """
         with self.database.write() as connection:
             now = self._clock.now()

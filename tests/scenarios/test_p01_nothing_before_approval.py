@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from state.errors import ApprovalAlreadyDecided, ApprovalDigestMismatch, NotAnApprover, RunAlreadyTerminal
-from tests.support.world import USER, World, final, note, notes
+from tests.support.world import CATALOGUE, USER, World, final, note, notes
 
 TICKET = {"field": "effective", "observed": "2026-03-01", "recorded": "2026-02-01"}
 
@@ -18,16 +20,19 @@ def test_a_ticket_whose_fields_are_given_is_created_once_somebody_approves(world
 
     assert [each["observed"] for each in world.tickets] == ["2026-03-01"]
     assert (run.status, run.effect, run.decided) == ("succeeded/completed", "committed", 1)
+    assert ([each["source"] for each in world.rows("turns")], run.ticket_made.verified) == (["input"], True)
 
 
 def test_both_materials_are_read_before_a_ticket_is_proposed_and_approved(world: World) -> None:  # C2
-    run = world.check()
+    given = world.check_input()
+    run = world.start("catalog-check", given)
     assert (run.status, world.tickets, run.decided) == ("waiting/approval", [], 3)
 
     run.approve()
 
     (ticket,) = world.tickets
     assert {name: ticket[name] for name in TICKET} == TICKET
+    assert Path(given["catalog"]).read_text("utf-8") == CATALOGUE
     assert (run.status, run.decided, run.writes) == ("succeeded/completed", 3, ["committed"])
 
 
