@@ -113,25 +113,25 @@ def test_the_first_user_may_write_with_configured_tools_and_gives_that_to_others
 
 
 def test_a_grant_that_is_revoked_while_a_run_waits_stops_it_before_anything_is_sent(
-    world: World, tickets: TicketService
+    loop_world: World, tickets: TicketService
 ) -> None:
-    world.writes_to(tickets)
-    run = world.check()
-    world.parts.business.revoke(USER, "write:create_ticket")
+    loop_world.writes_to(tickets)
+    run = loop_world.check()
+    loop_world.parts.business.revoke(USER, "write:create_ticket")
 
     run.approve()
 
     assert (run.status, run.effect, tickets.calls()) == ("denied/permission_revoked", "none", [])
 
 
-def test_secrets_are_in_no_record_and_no_repr(world: World, tickets: TicketService) -> None:
+def test_secrets_are_in_no_record_and_no_repr(loop_world: World, tickets: TicketService) -> None:
     from tests.support.ticket_service import TOKEN
 
-    world.writes_to(tickets).will("status", status=500)
-    world.check().approve()
-    world.close()
+    loop_world.writes_to(tickets).will("status", status=500)
+    loop_world.check().approve()
+    loop_world.close()
 
-    kept = [path.read_bytes() for path in (world.folder / "data").rglob("*") if path.is_file()]
+    kept = [path.read_bytes() for path in (loop_world.folder / "data").rglob("*") if path.is_file()]
     assert [TOKEN.encode() in each for each in kept] == [False] * len(kept)
     assert TOKEN not in repr(Outside(secrets={"REMIT_SECRET_TICKETS_TOKEN": TOKEN}))
 
@@ -139,9 +139,11 @@ def test_secrets_are_in_no_record_and_no_repr(world: World, tickets: TicketServi
 APRIL = "Rule on widgets\n\nPublished: January 5, 2026\n\nEffective date: April 1, 2026\n"
 
 
-def test_of_two_approved_runs_on_one_version_the_second_is_asked_again(world: World, tickets: TicketService) -> None:
-    world.writes_to(tickets, *VERSIONED)
-    first, second = world.check(), world.check(notice=APRIL)
+def test_of_two_approved_runs_on_one_version_the_second_is_asked_again(
+    loop_world: World, tickets: TicketService
+) -> None:
+    loop_world.writes_to(tickets, *VERSIONED)
+    first, second = loop_world.check(), loop_world.check(notice=APRIL)
 
     first.approve()
     second.approve()

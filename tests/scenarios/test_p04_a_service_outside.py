@@ -55,11 +55,11 @@ def test_an_answer_that_is_lost_after_the_commit_is_looked_up(world: World, tick
 
 
 def test_a_request_that_is_lost_before_the_commit_is_sent_again_under_its_key(
-    world: World, tickets: TicketService
+    loop_world: World, tickets: TicketService
 ) -> None:
-    world.writes_to(tickets).will("lose")
+    loop_world.writes_to(tickets).will("lose")
 
-    run = world.check().approve()
+    run = loop_world.check().approve()
 
     assert (len(tickets.tickets), len(tickets.calls("create")), len(tickets.keys)) == (1, 2, 1)
     assert run.status == "succeeded/completed"
@@ -76,12 +76,14 @@ def test_what_is_not_found_now_and_found_later_is_waited_for(world: World, ticke
     assert (len(tickets.calls("lookup")), waited > 0) == (5, True)
 
 
-def test_not_found_is_no_proof_where_the_service_does_not_vouch_for_it(world: World, tickets: TicketService) -> None:
-    world.writes_to(tickets, NOT_VOUCHED_FOR).will("lose", when="after")
+def test_not_found_is_no_proof_where_the_service_does_not_vouch_for_it(
+    loop_world: World, tickets: TicketService
+) -> None:
+    loop_world.writes_to(tickets, NOT_VOUCHED_FOR).will("lose", when="after")
     tickets.is_told(keys=False, hidden_lookups=99)
 
-    run = world.check().approve()
-    until_it_waits_for_nobody(world, run)
+    run = loop_world.check().approve()
+    until_it_waits_for_nobody(loop_world, run)
 
     assert (run.status, run.effect, len(tickets.calls("lookup"))) == ("waiting/reconciliation", "unknown", 6)
     assert (len(tickets.tickets), len(tickets.calls("create"))) == (1, 1)
@@ -110,10 +112,12 @@ def test_a_service_that_cannot_be_asked_at_all_is_called_once_too(loop_world: Wo
     assert (run.status, run.effect, len(tickets.calls())) == ("waiting/reconciliation", "unknown", 1)
 
 
-def test_a_service_with_keys_alone_is_called_again_under_the_same_key(world: World, tickets: TicketService) -> None:
-    world.writes_to(tickets, ONLY_KEYS, NO_LOOKUP).will("lose", when="after")
+def test_a_service_with_keys_alone_is_called_again_under_the_same_key(
+    loop_world: World, tickets: TicketService
+) -> None:
+    loop_world.writes_to(tickets, ONLY_KEYS, NO_LOOKUP).will("lose", when="after")
 
-    run = world.check().approve()
+    run = loop_world.check().approve()
 
     assert (len(tickets.tickets), len(tickets.calls("create")), len(tickets.keys)) == (1, 2, 1)
     assert (run.status, len(tickets.calls("lookup"))) == ("succeeded/completed", 0)
@@ -152,13 +156,13 @@ def test_a_service_that_is_down_and_comes_up_meanwhile_gets_one_ticket(world: Wo
     assert run.timeline.count("tool.call.started") == 2
 
 
-def test_a_service_that_stays_down_has_done_nothing(world: World, tickets: TicketService) -> None:
+def test_a_service_that_stays_down_has_done_nothing(loop_world: World, tickets: TicketService) -> None:
     down = Down()
-    world.agent_has(max_repairs=0)
-    world.writes_to(tickets, url=down.url)
+    loop_world.agent_has(max_repairs=0)
+    loop_world.writes_to(tickets, url=down.url)
 
-    run = world.check().approve()
-    until_it_waits_for_nobody(world, run)
+    run = loop_world.check().approve()
+    until_it_waits_for_nobody(loop_world, run)
     down.close()
 
     assert (run.status, run.effect, run.timeline.count("tool.call.started")) == ("failed/tool_failed", "none", 3)
@@ -166,15 +170,15 @@ def test_a_service_that_stays_down_has_done_nothing(world: World, tickets: Ticke
 
 @pytest.mark.parametrize("status", [429, 422])
 def test_a_refusal_of_the_second_call_does_not_hide_that_the_first_may_have_happened(
-    world: World, tickets: TicketService, status: int
+    loop_world: World, tickets: TicketService, status: int
 ) -> None:
-    world.writes_to(tickets)
+    loop_world.writes_to(tickets)
     lost = {"on": "create", "when": "after", "how": "lose"}
     refusal = {"on": "create", "how": "status", "status": status, "skip": 1, "times": 9}
     tickets.is_told(hidden_lookups=2, faults=[lost, refusal])
 
-    run = world.check().approve()
-    until_it_waits_for_nobody(world, run)
+    run = loop_world.check().approve()
+    until_it_waits_for_nobody(loop_world, run)
 
     assert (len(tickets.tickets), run.effect) == (1, "committed")
 
