@@ -34,7 +34,9 @@ def agent(ledger: Ledger, registry: Registry) -> Agent:
         decider=None,
         tools=tuple(sorted(tool.id for tool in tools.values())),
     )
-    return Agent(definition, Task, CompensationRules(ledger.operation, tools))
+    return Agent(
+        definition, Task, CompensationRules(ledger.operation, tools, lambda tool_id: registry.get(tool_id) is not None)
+    )
 
 
 async def graph() -> Any:

@@ -18,11 +18,20 @@ from tools.contract import WriteTool
 
 
 class CompensationRules:
-    """`find` gives an operation; `tools` are those that compensate, by the name of the tool whose effect it is."""
+    """`find` gives an operation; `tools` are those that compensate, by the name of the tool whose effect it is.
 
-    def __init__(self, find: Callable[[str], Operation], tools: Mapping[str, WriteTool]) -> None:
+    `registered` says of a tool's id whether this program has it: what another version did is not for us to take back.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[str], Operation],
+        tools: Mapping[str, WriteTool],
+        registered: Callable[[str], bool],
+    ) -> None:
         self._find = find
         self._tools = tools
+        self._registered = registered
 
     def accept_input(self, given: Json) -> Json:
         """Raises InputInvalid, OperationNotFound, and Conflict for what is not there to be taken back."""
@@ -36,6 +45,11 @@ class CompensationRules:
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             raise Conflict(f"No tool takes back what {operation.tool} does; there is one for: {known}.")
+        made_by = f"{operation.tool}@{operation.tool_version}"
+        if not self._registered(made_by):
+            raise Conflict(
+                f"{operation_id} was done by {made_by}, which this program does not have: take it back there."
+            )
         arguments = tool.compensation(operation.arguments, operation.object_id)
         made = {"run": operation.run_id, "object_id": operation.object_id}
         return {"operation": operation_id, **made, "tool": tool.name, "arguments": arguments}

@@ -116,10 +116,11 @@ class WriteTool(Tool):
     * `dedups_by_key`: the target itself makes at most one object per key, for `key_valid_for_s` seconds from the first
       claim on (None: for ever). After that time it counts as a target without keys.
     * `lookup_is_authoritative`: "not found" from `lookup` means "has not happened", once no call can be under way any
-      more, which is `longest_call_s` and `visible_within_s` seconds after the claim.
+      more and all that was done is visible: twice `longest_call_s` (a call begins within one) and `visible_within_s`
+      after the claim.
     * `visible_within_s`: how long what was done may stay invisible to `lookup` and `read_back`.
     * `lookups`: how often an unknown outcome is looked up, with growing waits, before a person is asked. 0: never, the
-      target cannot be asked.
+      target cannot be asked; where it dedups by key, the call is repeated instead.
 
     About a call that is going on:
 

@@ -62,8 +62,8 @@ def wrong_receipt(receipt: Any, operation: Operation) -> str | None:
 
 
 def horizon_ms(tool: WriteTool) -> int:
-    """How long after a claim a call may be under way, or what it did invisible."""
-    return int((tool.longest_call_s + tool.visible_within_s) * 1000)
+    """How long after a claim a call may be under way (it begins within its permit), or what it did be unseen."""
+    return int((2 * tool.longest_call_s + tool.visible_within_s) * 1000)
 
 
 def dedups(claim: Claimed | None, now: int) -> bool:

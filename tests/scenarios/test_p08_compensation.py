@@ -54,6 +54,15 @@ def test_only_what_is_committed_can_be_taken_back(world: World) -> None:
             world.compensate(operation_id)
 
 
+def test_what_another_version_of_the_tool_did_is_not_taken_back_here(world: World) -> None:
+    ticket = world.cancelled_after_its_commit().ticket_made
+    world.restart()
+    world.has_tool_version("create_ticket", "2")
+
+    with pytest.raises(Conflict, match="done by create_ticket@1, which this program does not have"):
+        world.compensate(ticket.operation_id)
+
+
 def test_what_no_tool_takes_back_is_said_to_be_so(world: World) -> None:
     noted = world.noter().approve()
     (write,) = [each for each in noted.operations if each.effect == "write"]

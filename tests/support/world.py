@@ -129,6 +129,21 @@ class World:
         self.tools_file = tickets.configuration(*changes, url=url)
         return tickets
 
+    def has_tool_version(self, name: str, version: str) -> None:
+        """This program has a tool in this version only, and no agent that uses it."""
+
+        def tools(*stores: Any) -> list[Any]:
+            found = shipped_tools(*stores)
+            newer = [
+                type(each.__class__.__name__, (type(each),), {"version": version})(*stores)
+                for each in found
+                if each.name == name
+            ]
+            return [each for each in found if each.name != name] + newer
+
+        self.only_agents = ["noter"]
+        self.outside = replace(self.outside, tools=tools)
+
     def dies(self, **databases: Any) -> None:
         """`ledger=` or `business=` a database that dies; see `faults`."""
         named = {f"{name}_database": opened for name, opened in databases.items()}
