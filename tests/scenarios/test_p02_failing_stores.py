@@ -36,7 +36,7 @@ TICKET = {"source": "gazette 7", "field": "effective", "observed": "2026-03-01",
 
 @pytest.mark.parametrize(
     ("durability", "every"),
-    [("sync", 4), ("async", 4), ("exit", 1), pytest.param("sync", 1, marks=ALL), pytest.param("async", 1, marks=ALL)],
+    [("sync", 6), ("async", 6), ("exit", 1), pytest.param("sync", 1, marks=ALL), pytest.param("async", 1, marks=ALL)],
 )
 def test_a_checkpoint_that_cannot_be_written_is_an_error_and_costs_nothing(  # X3
     tmp_path: Path, durability: Any, every: int
@@ -75,8 +75,8 @@ def test_a_full_disk_under_the_checkpoints_is_an_error_and_the_next_process_goes
 @pytest.mark.parametrize(
     ("engine", "store", "every"),
     [
-        ("loop", "ledger", 9),
-        ("loop", "business", 2),
+        ("loop", "ledger", 17),
+        ("loop", "business", 4),
         pytest.param("loop", "ledger", 1, marks=ALL),
         pytest.param("loop", "business", 1, marks=ALL),
         pytest.param("langgraph", "ledger", 5, marks=ALL),
