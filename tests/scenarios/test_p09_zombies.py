@@ -12,7 +12,7 @@ from state.errors import LeaseLost, OperationMismatch, RunBusy, ToolError
 from state.run import Lease
 from store.guard import LEASE_TTL_MS
 from tests.support.child import dies_in
-from tests.support.faults import crashing_ledger, does_before_each
+from tests.support.faults import crashing_ledger, does_before_each, impatient_business
 from tests.support.frozen import Frozen
 from tests.support.target import Box, letters
 from tests.support.without import without_lease_fence
@@ -190,6 +190,22 @@ def test_a_process_that_was_frozen_in_its_write_and_thaws_changes_nothing(  # X6
     assert (frozen.thaws(), len(world.tickets), run.status) == ("LeaseLost", 1, "succeeded/completed")
     assert [kind for kind, _ in run.tried if kind == "call"] == ["call"] * calls
     assert run.attempts == [(1, "parked"), (2, "died"), (3, "ended")]
+
+
+@pytest.mark.long
+def test_a_process_that_was_frozen_with_its_write_half_made_is_waited_for(world: World) -> None:  # X6
+    run = world.check().approve(drive=False)
+    world.restart()
+    world.dies(business=impatient_business)
+    frozen = Frozen(world, run, "inside")
+
+    world.clock.passes(seconds=LONGER_THAN_ANY_LEASE_S)
+    run.goes_on()
+    assert (run.status, run.effect, world.tickets) == ("waiting/external", "unknown", [])
+
+    assert (frozen.thaws(), len(world.tickets)) == ("LeaseLost", 1)
+    assert (run.waits_it_out().status, len(world.tickets)) == ("succeeded/completed", 1)
+    assert (run.tried[0], run.tried[-1]) == (("call", "lost"), ("lookup", "committed"))
 
 
 @pytest.mark.long

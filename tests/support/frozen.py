@@ -1,7 +1,7 @@
 """A real process that drives a run, is stopped in the middle of its write, and goes on when nobody reckons with it.
 
-`python -m tests.support.frozen FOLDER ENGINE RUN WHEN` stops itself `before` or `after` its write is committed, and
-says how its drive ended once it is let go on.
+`python -m tests.support.frozen FOLDER ENGINE RUN WHEN` stops itself `before` its write, `inside` its transaction or
+`after` its commit, and says how its drive ended once it is let go on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import threading
 import time
 from pathlib import Path
 
+from store.business import BUSINESS_HEAD, business_metadata
+from store.database import Database
 from tests.support.faults import does_afterwards, does_first
 from tests.support.world import RunInWorld, World
 
@@ -53,9 +55,24 @@ def stop() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
+class StopsInside(Database):
+    """Stands still when everything is written and only the commit is missing."""
+
+    def commit(self) -> None:
+        stop()
+        super().commit()
+
+
+def stopping_inside(path: Path) -> Database:
+    return StopsInside(path, business_metadata, BUSINESS_HEAD)
+
+
 def main(folder: str, engine: str, run_id: str, when: str) -> None:
     world = World(Path(folder), engine)
-    world.target({"before": does_first, "after": does_afterwards}[when](stop))
+    if when == "inside":
+        world.dies(business=stopping_inside)
+    else:
+        world.target({"before": does_first, "after": does_afterwards}[when](stop))
     try:
         RunInWorld(world, run_id).goes_on()
     except RuntimeError as error:
