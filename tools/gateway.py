@@ -178,7 +178,8 @@ class Gateway:
         if found.status == "absent" and self._is_proof(lease, tool, claim):
             return self._not_done(lease, operation, repeat)
         with self._ledger.settling(lease) as tx:
-            if found.status == "absent" and repeat and dedups(claim, tx.now):
+            not_seen = found.status == "absent" or tool.lookups == 0
+            if not_seen and repeat and dedups(claim, tx.now):
                 effects.looked_up(tx, operation.operation_id, "unknown", None, found.detail)
                 return "not_found"
             status = "unknown" if found.status == "absent" else found.status

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from state.errors import ToolError
-from tests.support.target import Box, breaks, letters
+from tests.support.target import Box, breaks, is_busy, letters
 from tests.support.world import World
 
 
-def busy(retry_after_s: float | None = None) -> Callable[[], None]:
-    """The target has no time now, and has done nothing."""
-
-    def refuse() -> None:
-        raise ToolError("rate_limited", "come back later", retry_after_s=retry_after_s)
-
-    return refuse
-
-
 def test_a_target_that_is_busy_is_called_again_under_the_same_key(world: World) -> None:
-    box = Box(before=[busy(), busy()])
+    box = Box(before=[is_busy(), is_busy()])
     world.sends_letters(box, letters("ada"))
 
     run = world.noter().approve().waits_it_out()
@@ -30,7 +18,7 @@ def test_a_target_that_is_busy_is_called_again_under_the_same_key(world: World) 
 
 
 def test_a_target_that_stays_busy_is_given_up_and_the_decider_told_once(world: World) -> None:
-    box = Box(before=[busy()] * 50)
+    box = Box(before=[is_busy()] * 50)
     world.sends_letters(box, letters("ada"))
 
     run = world.noter().approve().waits_it_out()
@@ -40,7 +28,7 @@ def test_a_target_that_stays_busy_is_given_up_and_the_decider_told_once(world: W
 
 
 def test_a_long_wait_that_the_target_asks_for_holds_no_driver(world: World) -> None:
-    box = Box(before=[busy(retry_after_s=3600)])
+    box = Box(before=[is_busy(retry_after_s=3600)])
     world.sends_letters(box, letters("ada"))
     begun = world.clock.now()
 
@@ -53,7 +41,7 @@ def test_a_long_wait_that_the_target_asks_for_holds_no_driver(world: World) -> N
 
 
 def test_no_try_is_put_off_beyond_the_deadline(world: World) -> None:
-    box = Box(before=[busy(retry_after_s=3600)])
+    box = Box(before=[is_busy(retry_after_s=3600)])
     world.sends_letters(box, letters("ada"))
 
     run = world.start("noter", {}, deadline=world.clock.now() + 60_000).approve()
@@ -62,7 +50,7 @@ def test_no_try_is_put_off_beyond_the_deadline(world: World) -> None:
 
 
 def test_a_run_cancelled_while_it_waits_for_another_try_ends_at_once(world: World) -> None:
-    box = Box(before=[busy(retry_after_s=3600)])
+    box = Box(before=[is_busy(retry_after_s=3600)])
     world.sends_letters(box, letters("ada"))
     run = world.noter().approve()
 
@@ -73,7 +61,7 @@ def test_a_run_cancelled_while_it_waits_for_another_try_ends_at_once(world: Worl
 
 @pytest.mark.parametrize("what", ["approval", "grant"])
 def test_another_try_is_checked_like_the_first(world: World, what: str) -> None:
-    box = Box(before=[busy(retry_after_s=3600)])
+    box = Box(before=[is_busy(retry_after_s=3600)])
     world.sends_letters(box, letters("ada"))
     world.agent_has(approval_ttl_s=600 if what == "approval" else 100_000)
     run = world.noter().approve()
@@ -87,7 +75,7 @@ def test_another_try_is_checked_like_the_first(world: World, what: str) -> None:
 
 
 def test_tries_are_paid_for_one_by_one(world: World) -> None:
-    box = Box(before=[busy()] * 50)
+    box = Box(before=[is_busy()] * 50)
     world.sends_letters(box, letters("ada"))
 
     run = world.noter().approve().waits_it_out()
@@ -100,6 +88,26 @@ def test_unless_the_target_knows_keys_the_ledger_refuses_a_repeat_before_a_looku
     world.sends_letters(box, letters("ada"), lookup_is_authoritative=True)
 
     run = world.noter().approve().waits_it_out()
+
+    assert (run.status, run.effect, box.calls) == ("waiting/reconciliation", "unknown", ["letter:ada"])
+
+
+def test_a_target_that_knows_keys_and_cannot_be_asked_is_called_again_under_the_same_key(world: World) -> None:
+    box = Box(answers=[breaks], knows_keys=True)
+    world.sends_letters(box, letters("ada"), dedups_by_key=True, lookups=0)
+
+    run = world.noter().approve()
+
+    assert (run.status, run.effect) == ("succeeded/completed", "committed")
+    assert (box.letters, box.calls) == (["ada"], ["letter:ada"] * 2)
+
+
+def test_a_target_that_has_forgotten_a_key_and_cannot_be_asked_is_not_called_again(world: World) -> None:
+    box = Box(answers=[breaks])
+    world.sends_letters(box, letters("ada"), dedups_by_key=True, key_valid_for_s=0.5, lookups=0)
+    box.before.append(lambda: world.clock.passes(seconds=1))
+
+    run = world.noter().approve()
 
     assert (run.status, run.effect, box.calls) == ("waiting/reconciliation", "unknown", ["letter:ada"])
 

@@ -35,15 +35,31 @@ class Box:
     knows_keys: bool = False
 
     def arrive(self, call: Call) -> Receipt:
-        self.calls.append(call.key)
+        self.called(call)
         if self.before:
             self.before.pop(0)()
         if self.knows_keys and call.key in self.receipts:
             return self.receipts[call.key]
         receipt = Receipt(f"letter-{len(self.letters) + 1}", call.digest)
+        self.keep(call, receipt)
+        return self.answers.pop(0)(receipt) if self.answers else receipt
+
+    def called(self, call: Call) -> None:
+        self.calls.append(call.key)
+
+    def keep(self, call: Call, receipt: Receipt) -> None:
         self.letters.append(call.arguments["to"])
         self.receipts[call.key] = receipt
-        return self.answers.pop(0)(receipt) if self.answers else receipt
+
+    def find(self, key: str) -> Receipt | None:
+        """What somebody who looks for this key is told."""
+        if self.lookup_fails:
+            self.lookup_fails -= 1
+            raise TimeoutError("the box does not answer")
+        if self.hides:
+            self.hides -= 1
+            return None
+        return None if self.forgets else self.receipts.get(key)
 
 
 def breaks(_: Receipt) -> Receipt:
@@ -59,6 +75,15 @@ def refuses() -> None:
 def is_lost() -> None:
     """The letter is lost on its way, and nobody knows."""
     raise ConnectionError("no answer")
+
+
+def is_busy(retry_after_s: float | None = None) -> Callable[[], None]:
+    """The letter is not taken now; it may be later."""
+
+    def refuse() -> None:
+        raise ToolError("rate_limited", "come back later", retry_after_s=retry_after_s)
+
+    return refuse
 
 
 class SendLetter(WriteTool):
@@ -84,13 +109,7 @@ class SendLetter(WriteTool):
         return self.box.arrive(call)
 
     def lookup(self, call: Call) -> Receipt | None:
-        if self.box.lookup_fails:
-            self.box.lookup_fails -= 1
-            raise TimeoutError("the box does not answer")
-        if self.box.hides:
-            self.box.hides -= 1
-            return None
-        return None if self.box.forgets else self.box.receipts.get(call.key)
+        return self.box.find(call.key)
 
     def read_back(self, object_id: str) -> dict[str, Any] | None:
         number = int(object_id.removeprefix("letter-"))
