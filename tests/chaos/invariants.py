@@ -12,8 +12,11 @@ from typing import Any
 
 from state.run import effect_of, effects_of
 from store import events
-from tests.chaos.scenarios import RUN
+from tests.chaos.declared import RUN, End
+from tests.chaos.doors import TAKING_BACK
+from tests.chaos.letters import box_of
 from tests.chaos.story import Case, world_of
+from tests.support.file_box import FileBox
 from tests.support.world import RunInWorld, World
 
 Rows = list[dict[str, Any]]
@@ -27,17 +30,21 @@ def problems(case: Case, folder: Path) -> list[str]:
     """Everything that is not right in this folder, where the story of the case is over."""
     world = world_of(case, folder)
     try:
-        run = RunInWorld(world, RUN)
+        run, box = RunInWorld(world, RUN), box_of(world)
         ledger, business = _Tables(folder / "data" / "ledger.sqlite"), _Tables(folder / "data" / "business.sqlite")
         found = [
-            *_wrong_end(case, world, run),
-            *_wrong_effects(ledger, business),
-            *_unapproved(ledger, business),
-            *_wrong_timeline(world, run),
-            *_over_budget(run),
-            *_wrong_driving(ledger, run),
-            *_untrue(ledger, run),
+            *_wrong_end(case, world, run, box),
+            *_wrong_calls(case, ledger, run, box),
+            *_wrong_effects(ledger, business, box),
+            *_unapproved(ledger, _made(business, box)),
         ]
+        for each in _runs(ledger, world):
+            found += [
+                *_wrong_timeline(world, each),
+                *_over_budget(each),
+                *_wrong_driving(ledger, each),
+                *_untrue(ledger, each),
+            ]
         ledger.close()
         business.close()
         return found
@@ -59,9 +66,15 @@ class _Tables:
         self._connection.close()
 
 
-def _wrong_end(case: Case, world: World, run: RunInWorld) -> list[str]:
-    """Status, effect, turns and tickets are the right ones of this story."""
-    right = case.told.end
+def _runs(ledger: _Tables, world: World) -> list[RunInWorld]:
+    """Those that the story drove; what was there before is not looked at."""
+    there = {each["run_id"] for each in ledger["runs"]}
+    return [RunInWorld(world, each) for each in (RUN, TAKING_BACK) if each in there]
+
+
+def _wrong_end(case: Case, world: World, run: RunInWorld, box: FileBox) -> list[str]:
+    """Status, effect, turns and what is at the targets are the right ones of this story."""
+    right = _right_end(case, run, box)
     tickets = [(each["observed"], each["recorded"]) for each in reversed(world.tickets)]
     told = {
         "status": (run.status, right.status),
@@ -69,15 +82,42 @@ def _wrong_end(case: Case, world: World, run: RunInWorld) -> list[str]:
         "turns": (run.row.used["turns"], right.turns),
         "recorded turns": (run.decided, right.turns),
         "tickets": (tickets, list(right.tickets)),
+        "withdrawals": (len(world.withdrawals), right.withdrawals),
+        "letters": (box.letters, list(right.letters)),
         "notes": (world.notes, []),
     }
     return [f"{name}: {found}, not {wanted}" for name, (found, wanted) in told.items() if found != wanted]
 
 
-def _wrong_effects(ledger: _Tables, business: _Tables) -> list[str]:
+def _right_end(case: Case, run: RunInWorld, box: FileBox) -> End:
+    """Nothing sent is right only after a claim of which nobody heard again."""
+    told = case.told
+    if told.unsent is not None and not box.letters and ("call", "lost") in run.tried:
+        return told.unsent
+    return told.end
+
+
+def _wrong_calls(case: Case, ledger: _Tables, run: RunInWorld, box: FileBox) -> list[str]:
+    """The box was called so often and no more, each time under a claim; and the timeline tells what the story is of."""
+    found = [f"{each} is not on the timeline" for each in case.told.passes if each not in run.timeline]
+    claims = sum(each["kind"] == "call" for each in ledger["tries"])
+    if len(box.calls) > min(case.told.most_calls, claims):
+        found.append(f"the box was called {len(box.calls)} times, of at most {case.told.most_calls}, {claims} claims")
+    return found
+
+
+def _made(business: _Tables, box: FileBox) -> Rows:
+    """Every effect at any target."""
+    sent = zip(box.keys, box.digests.items(), strict=True)
+    letters = [{"operation_key": key, "digest": digest, "object_id": id_} for key, (id_, digest) in sent]
+    return [*business["effects"], *letters]
+
+
+def _wrong_effects(ledger: _Tables, business: _Tables, box: FileBox) -> list[str]:
     """One key, one object; and ledger and target agree on what has happened."""
-    made = business["effects"]
-    objects = {each["object_id"] for each in [*business["tickets"], *business["notes"]]}
+    made = _made(business, box)
+    tables = [*business["tickets"], *business["notes"], *business["withdrawals"]]
+    objects = {each["object_id"] for each in tables} | set(box.digests)
     found = [f"{count} objects under the key {key}" for key, count in _more_than_one(made, "operation_key")]
     if objects != {each["object_id"] for each in made}:
         found.append(f"objects without a key, or keys without an object: {objects ^ {e['object_id'] for e in made}}")
@@ -94,7 +134,7 @@ def _more_than_one(rows: Rows, column: str) -> list[tuple[Any, int]]:
     return [(value, count) for value, count in Counter(each[column] for each in rows).items() if count > 1]
 
 
-def _unapproved(ledger: _Tables, business: _Tables) -> list[str]:
+def _unapproved(ledger: _Tables, everything: Rows) -> list[str]:
     """Each object was approved by a person, with exactly this digest, before the call that made it."""
     owners = {each["operation_key"]: each["operation_id"] for each in ledger["effects"]}
     asked = {each["operation_id"]: each for each in ledger["approvals"]}
@@ -103,7 +143,7 @@ def _unapproved(ledger: _Tables, business: _Tables) -> list[str]:
     for each in ledger["tries"]:
         begun[each["operation_id"]] = min(each["started_at"], begun.get(each["operation_id"], each["started_at"]))
     found: list[str] = []
-    for made in business["effects"]:
+    for made in everything:
         operation = owners.get(made["operation_key"], "")
         approval = asked.get(operation)
         given = [
@@ -122,8 +162,8 @@ def _unapproved(ledger: _Tables, business: _Tables) -> list[str]:
 def _wrong_timeline(world: World, run: RunInWorld) -> list[str]:
     """Numbered without a gap, chained whole, and with one end, its last line."""
     with world.parts.ledger.database.read() as connection:
-        broken = events.first_broken(connection, "local", RUN)
-        lines = [each["type"] for each in events.page(connection, "local", RUN, 0, 10_000)]
+        broken = events.first_broken(connection, "local", run.run_id)
+        lines = [each["type"] for each in events.page(connection, "local", run.run_id, 0, 10_000)]
     found = [] if broken is None else [f"the timeline is broken at {broken}"]
     if run.row.seq != len(lines):
         found.append(f"the run counts {run.row.seq} events, the timeline has {len(lines)}")
@@ -156,7 +196,7 @@ def _wrong_driving(ledger: _Tables, run: RunInWorld) -> list[str]:
             if driving != attempt:
                 found.append(f"attempt {attempt} ends while {driving} drives")
             driving = None
-    attempts = [each for each in ledger["attempts"] if each["run_id"] == RUN]
+    attempts = [each for each in ledger["attempts"] if each["run_id"] == run.run_id]
     if sorted(each["fence"] for each in attempts) != list(range(1, run.row.fence + 1)):
         found.append(f"attempts {[each['fence'] for each in attempts]}, fence {run.row.fence}")
     found += [f"attempt {each['fence']} never ended" for each in attempts if each["ended_at"] is None]
@@ -168,16 +208,17 @@ def _wrong_driving(ledger: _Tables, run: RunInWorld) -> list[str]:
 
 def _untrue(ledger: _Tables, run: RunInWorld) -> list[str]:
     """What the end says is what the records hold, and nothing is left open."""
-    mine = [each for each in ledger["operations"] if each["run_id"] == RUN]
+    mine = [each for each in ledger["operations"] if each["run_id"] == run.run_id]
     result = run.row.result or {}
-    done = sorted(f"{e['tool']} {e['object_id']}" for e in mine if (e["effect"], e["status"]) == ("write", "committed"))
+    committed = [each for each in mine if (each["effect"], each["status"]) == ("write", "committed")]
+    done = sorted(f"{each['tool']} {each['object_id']}" for each in committed)
     found = [f"{each['operation_id']} is still {each['status']}" for each in mine if each["status"] in OPEN]
     found += [f"approval {e['approval_id']} is still pending" for e in ledger["approvals"] if e["status"] == "pending"]
     if sorted(result.get("done", [])) != done:
         found.append(f"the end says {result.get('done')}, done is {done}")
     if result.get("complete") != (run.row.status == "succeeded"):
         found.append(f"the end says complete={result.get('complete')}, the run is {run.status}")
-    if run.row.status == "succeeded" and not all(each["verified"] == 1 for each in mine if each["effect"] == "write"):
+    if run.row.status == "succeeded" and any(each["verified"] != 1 for each in committed):
         found.append("success without a read-back")
     word = effect_of(effects_of([{**each} for each in mine]))
     return found if word == run.effect else [*found, f"effect is {run.effect}, the operations say {word}"]

@@ -6,73 +6,40 @@ are what every crash of C2 is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from state.budget import Budget
 from state.errors import RunAlreadyTerminal
 from state.run import STATE_VERSION
 from store import approvals
-from tests.support.faults import LosesTheResponse, does_afterwards
+from tests.chaos.declared import (
+    APPROVES,
+    CANCELS,
+    CANCELS_AFTER_THE_COMMIT,
+    DONE,
+    FIELDS,
+    FIELDS_GIVEN,
+    TICKET,
+    Deed,
+    End,
+    Scenario,
+    cancelled_after_the_commit,
+    is_asked,
+)
+from tests.chaos.doors import DOORS
+from tests.chaos.letters import LETTERS
+from tests.support.faults import LosesTheResponse
 from tests.support.without import AnythingIsCalledFor
 from tests.support.world import NO_DATE, USER, RunInWorld, World, note
 
-RUN = "run-1"
-TICKET = ("2026-03-01", "2026-02-01")  # observed, recorded
-FIELDS = {"source": "gazette 7", "field": "effective", "observed": TICKET[0], "recorded": TICKET[1]}
 OTHER_VERSION = 999
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """What a person does, and by what they see that it is theirs to do; in a process of its own."""
-
-    due: Callable[[RunInWorld], bool]
-    do: Callable[[RunInWorld], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """The right end. `tickets` are (observed, recorded), oldest first; `turns` are those recorded and paid for."""
-
-    status: str
-    effect: str
-    turns: int
-    tickets: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """One row of the catalogue.
-
-    `given` sets up each process of the story anew, knowing the types of the events so far; `before` happens once, and
-    is never killed. `opened` says that the data directory is there already.
-    """
-
-    id: str
-    end: End
-    deeds: Sequence[Deed] = ()
-    agent: str = "catalog-check"
-    task: Callable[[World], dict[str, Any]] = field(default=lambda world: world.check_input())
-    given: Callable[[World, list[str]], None] = field(default=lambda world, seen: None)
-    before: Callable[[World], object] = field(default=lambda world: None)
-    opened: bool = True
 
 
 # --- what people do -----------------------------------------------------------------------------------------
 
 
-def _is_asked(run: RunInWorld) -> bool:
-    return run.status == "waiting/approval" and bool(run.questions)
-
-
 def _has_ended(run: RunInWorld) -> bool:
     return run.row.ended
-
-
-APPROVES = Deed(_is_asked, lambda run: run.approve(drive=False))
-CANCELS = Deed(_is_asked, lambda run: run.cancel())
 
 
 def _approves_too_late(run: RunInWorld) -> None:
@@ -97,18 +64,10 @@ def _may_write(run: RunInWorld) -> bool:
 
 
 REVOKES = Deed(
-    lambda run: _is_asked(run) and _may_write(run),
+    lambda run: is_asked(run) and _may_write(run),
     lambda run: run.world.parts.business.revoke(USER, "write:ticket"),
 )
 
-
-def _sees_the_ticket(run: RunInWorld) -> bool:
-    return bool(run.world.tickets) and not run.row.ended and run.row.status != "cancelling"
-
-
-CANCELS_AFTER_THE_COMMIT = Deed(
-    lambda run: _sees_the_ticket(run) and run.row.desired_action == "none", lambda run: run.cancel()
-)
 
 ANOTHER_VERSION_COMES = Deed(
     lambda run: (
@@ -140,10 +99,6 @@ def _ticket(observed: str, recorded: str) -> dict[str, Any]:
 SWAPPED = _ticket(TICKET[1], TICKET[0])
 
 
-def _cancelled_after_the_commit(world: World, _: list[str]) -> None:
-    world.target(does_afterwards(lambda: RunInWorld(world, RUN).cancel()))
-
-
 def _reads_one_material(world: World, _: list[str]) -> None:
     one = {"kind": "actions", "actions": [{"tool": "read_notice", "arguments": {}}]}
     world.decider_says(one, _ticket(*TICKET))
@@ -159,9 +114,6 @@ def _slips_past(world: World, seen: list[str]) -> None:
 def _first_ticket(world: World) -> None:
     world.ticket().approve()
 
-
-DONE = "succeeded/completed"
-FIELDS_GIVEN: dict[str, Any] = {"agent": "ticket", "task": lambda _: dict(FIELDS)}
 
 CATALOGUE = (
     Scenario("C1", End(DONE, "committed", 1, [TICKET]), [APPROVES], **FIELDS_GIVEN),
@@ -195,7 +147,7 @@ CATALOGUE = (
         "C9",
         End("cancelled/user", "committed", 3, [TICKET]),
         [CANCELS_AFTER_THE_COMMIT, APPROVES],
-        given=_cancelled_after_the_commit,
+        given=cancelled_after_the_commit,
     ),
     Scenario(
         "C10",
@@ -224,6 +176,8 @@ CATALOGUE = (
         given=_slips_past,
     ),
     Scenario("first-opening", End(DONE, "committed", 1, [TICKET]), [APPROVES], opened=False, **FIELDS_GIVEN),
+    *DOORS,
+    *LETTERS,
 )
 
 BY_ID = {each.id: each for each in CATALOGUE}

@@ -6,6 +6,7 @@ It may die at any boundary. The next process knows nothing of it but what the st
 from __future__ import annotations
 
 import mmap
+import random
 import shutil
 import sqlite3
 import threading
@@ -19,7 +20,8 @@ from graphs.engines.langgraph import LangGraphEngine
 from graphs.engines.loop import LoopEngine
 from graphs.wiring import Parts
 from state.errors import RunNotFound
-from tests.chaos.scenarios import BY_ID, RUN, Scenario
+from tests.chaos.declared import RUN, Scenario
+from tests.chaos.scenarios import BY_ID
 from tests.support.boundaries import (
     Boundaries,
     Boundary,
@@ -27,6 +29,7 @@ from tests.support.boundaries import (
     numbered_ledger,
     numbered_saver,
     numbered_target,
+    numbered_tools,
     raw_connection,
 )
 from tests.support.clock import START, ManualClock
@@ -112,6 +115,7 @@ def world_of(case: Case, folder: Path, boundaries: Boundaries | None = None) -> 
             ledger_database=numbered_ledger(boundaries),
             business_database=numbered_business(boundaries),
             business=numbered_target(world.outside.business, boundaries),
+            tools=world.outside.tools and numbered_tools(world.outside.tools, boundaries),
         )
         boundaries.listen(raw_connection(world.parts.reader.database), "reader")
     world.engine_made = lambda parts: _engine(case, parts, boundaries)
@@ -138,6 +142,7 @@ def prepare(case: Case, folder: Path) -> None:
 
 def process(case: Case, folder: Path, number: int, deaths: Collection[Boundary], how: Act) -> Report:
     """The process of this number, from its coming to its going. Raises Crash where that is how it dies."""
+    random.seed(number)  # how long it waits before another try is the same in every telling
     boundaries = Boundaries(number, folder / LOG, deaths, how)
     world = world_of(case, folder, boundaries)
     run = RunInWorld(world, RUN)
@@ -162,7 +167,7 @@ def _next(case: Case, world: World, run: RunInWorld) -> None:
         due.do(run)
         return
     wake_at = run.row.wake_at
-    if run.row.status == "waiting" and wake_at is not None:
+    if run.row.status in {"waiting", "cancelling"} and wake_at is not None:
         world.clock.passes(seconds=max(0, wake_at - world.clock.now()) / 1000)
     run.goes_on()
 

@@ -103,10 +103,10 @@ def _tally(swept: Swept, kind: str, counted: Sequence[Counted], deaths: Sequence
 
 def told(swept: Swept) -> str:
     """The sweep as people read it."""
-    lines = [f"{'scenario':<14}{'engine':<11}{'durability':<12}{'boundaries':>10}  {'died':<7}survived"]
+    lines = [f"{'scenario':<18}{'engine':<11}{'durability':<12}{'boundaries':>10}  {'died':<7}survived"]
     for row in swept.rows:
         case = row.case
-        named = f"{case.scenario:<14}{case.engine:<11}{case.durability or '-':<12}{row.boundaries:>10}"
+        named = f"{case.scenario:<18}{case.engine:<11}{case.durability or '-':<12}{row.boundaries:>10}"
         lines.append(f"{named}  {row.kind:<7}{row.survived}/{row.died}")
     for each in swept.broken:
         lines.append(f"{each.case} is not right even without a death: {'; '.join(each.problems)}")

@@ -13,7 +13,8 @@ import pytest
 
 from store.business import BusinessStore, Found, Write
 from tests.chaos import invariants
-from tests.chaos.scenarios import APPROVES, BY_ID
+from tests.chaos.declared import APPROVES
+from tests.chaos.scenarios import BY_ID
 from tests.chaos.story import Case, prepare
 from tests.chaos.trial import again, in_this_process, tell, told
 from tests.support.boundaries import Boundaries, Boundary, raw_connection

@@ -76,12 +76,12 @@ class Counted:
 
 
 def count(counted: Counted) -> Counted:
-    """The whole story, in which nothing dies."""
-    with _folder() as folder:
-        problems = begin(counted.case, folder)
-        if problems:
-            return replace(counted, problems=problems)
-        verdict = tell(counted.case, folder, keep=counted.kept)
+    """The whole story, in which nothing dies. Its folder stays: a run names what it was given by its place."""
+    folder = counted.kept / "told"
+    problems = begin(counted.case, folder)
+    if problems:
+        return replace(counted, problems=problems)
+    verdict = tell(counted.case, folder, keep=counted.kept)
     return replace(counted, boundaries=verdict.boundaries, problems=verdict.problems)
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ from store.database import Database
 from store.ledger import LEDGER_HEAD
 from store.tables import metadata
 from tests.support.faults import Act, Crash, kill
+from tests.support.target import SendLetter
+from tools.contract import Call, Receipt, Tool
 
 _NAME = re.compile(r"(\d+)\.(ledger|business|effect|put|writes)\.(\d+)\.(before|after)")
 _FIRST_WORD = re.compile(r"\s*(\w+)")
@@ -171,6 +173,22 @@ def numbered_target(business: type[BusinessStore], boundaries: Boundaries) -> ty
                 return super().create(write)
 
     return Numbered
+
+
+def numbered_tools(tools: Callable[..., Iterable[Tool]], boundaries: Boundaries) -> Callable[..., list[Tool]]:
+    """The tools, each call of which to a box outside is an effect with its two boundaries."""
+
+    def numbered(tool: Tool) -> Tool:
+        if not isinstance(tool, SendLetter):
+            return tool
+
+        def act(self: SendLetter, call: Call) -> Receipt:
+            with boundaries.around("effect"):
+                return self.box.arrive(call)
+
+        return type("Numbered", (type(tool),), {"act": act})()
+
+    return lambda *stores: [numbered(each) for each in tools(*stores)]
 
 
 class NumberedSaver(SqliteSaver):
