@@ -146,6 +146,20 @@ class AnyInterleaving(RuleBasedStateMachine):
         self.sim.drive(1 - where, stopped.name.split()[1], over)
 
     @precondition(_has_tasks)
+    @rule(task=which, what=st.sampled_from(["pause", "cancel", "take_over", "start", "approve", "grants", "time"]))
+    def meanwhile(self, task: int, what: str) -> None:
+        """While a task stands still, something happens that it cannot know of; then it goes on."""
+        where, stopped = self._task(task)
+        if what in {"pause", "cancel", "take_over"}:
+            self.sim.wishes(1 - where, USER, what, stopped.name.split()[1])
+        elif what == "time":
+            self.sim.clock.passes(301.0)
+        else:
+            for each in KINDS if what == "grants" else [what]:
+                self.sim.permits(USER, each, False)
+        self.sim.goes_on(stopped, None)
+
+    @precondition(_has_tasks)
     @rule(task=which, when=st.sampled_from(["here", "before", "after"]))
     def dies(self, task: int, when: str) -> None:
         self.sim.dies(self._task(task)[1], when)
@@ -181,7 +195,7 @@ class AnyInterleaving(RuleBasedStateMachine):
     @rule(
         process=process,
         who=st.sampled_from([USER, USER, *PEOPLE]),
-        wish=st.sampled_from(["cancel", "pause", "resume", "resume", "take_over"]),
+        wish=st.sampled_from(["cancel", "pause", "pause", "resume", "take_over"]),
         run=which,
         over=over,
     )
@@ -196,7 +210,11 @@ class AnyInterleaving(RuleBasedStateMachine):
     def gives_budget(self, process: int, who: str, run: int, yes: bool, over: int | None) -> None:
         self.sim.gives_budget(process, who, self._run(run), yes, over)
 
-    @rule(who=st.sampled_from(PEOPLE[:2]), what=st.sampled_from([*PERMISSIONS, *KINDS]), yes=st.booleans())
+    @rule(
+        who=st.sampled_from([USER, USER, USER, "bob"]),
+        what=st.sampled_from(["start", "approve", "start", "approve", *PERMISSIONS[2:], *KINDS]),
+        yes=st.sampled_from([False, False, True]),
+    )
     def permits(self, who: str, what: str, yes: bool) -> None:
         self.sim.permits(who, what, yes)
 

@@ -77,7 +77,7 @@ class Observer:
     def _moved(self, before: sqlite3.Row, now: sqlite3.Row) -> None:
         run, old, new = now["run_id"], before["status"], now["status"]
         if old in ENDS:
-            kept = ("status", "reason", "result", "failure", "ended_at", "turn")
+            kept = ("status", "reason", "ended_at", "turn")  # what is said of it is said anew after a settlement
             self.says(all(before[name] == now[name] for name in kept), f"{run}: an end changed: {old} -> {new}")
         else:
             self.says(new in MOVES[old], f"{run}: {old} -> {new}")
