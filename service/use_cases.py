@@ -113,9 +113,9 @@ class UseCases:
         return wishes[wish](self.actor, run_id)
 
     def needs_a_driver(self, run_id: str) -> bool:
-        """Is there work of this run that nobody does: queued, or being cancelled with something in flight?"""
+        """Is there work of this run that nobody does: queued, left by a dead driver, or in flight at a cancel?"""
         run = self._ledger.run(run_id)
-        return run.status in {"queued", "cancelling"} and not self._driver_alive(run)
+        return run.status in {"queued", "running", "cancelling"} and not self._driver_alive(run)
 
     def again_at(self, run_id: str) -> int | None:
         """When a run looks at its target again by itself, in milliseconds since 1970 UTC; None if it does not."""

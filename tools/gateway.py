@@ -194,7 +194,7 @@ class Gateway:
                 detail=found.detail,
                 object_id=found.object_id,
                 next_at=next_at,
-                by="lookup",
+                by="lookup" if tool.lookups else "claim",
             )
         return status
 
