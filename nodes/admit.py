@@ -16,7 +16,7 @@ from nodes.identity import Identity
 from nodes.judge import Judge
 from nodes.standing import Standing
 from nodes.step import Node, State, Update, belongs, thread_of
-from state.errors import AgentNotFound, InputInvalid, LeaseLost, NotAllowed, RunAlreadyTerminal, RunNotFound
+from state.errors import Conflict, InputInvalid, LeaseLost, NotAllowed, NotFound, RunAlreadyTerminal, RunNotFound
 from state.operation import Operation
 from state.run import STATE_VERSION, Lease
 
@@ -88,7 +88,7 @@ class Admit(Node):
                 engine=self.driving.driver.engine,
                 driver=self.driving.driver,
             )
-        except (InputInvalid, NotAllowed, AgentNotFound) as error:
+        except (InputInvalid, NotFound, Conflict, NotAllowed) as error:
             denied = isinstance(error, NotAllowed)
             return {
                 "step": self.name,

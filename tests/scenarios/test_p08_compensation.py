@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from graphs.governed import open_graph
 from state.errors import Conflict, InputInvalid, OperationNotFound
 from tests.support.world import World
 
@@ -52,6 +54,18 @@ def test_only_what_is_committed_can_be_taken_back(world: World) -> None:
     for operation_id, error in ((write.operation_id, Conflict), ("op_nobody", OperationNotFound), ("", InputInvalid)):
         with pytest.raises(error):
             world.compensate(operation_id)
+
+
+@pytest.mark.parametrize("operation", [None, "op_nobody"])
+def test_what_cannot_be_taken_back_is_an_answer_in_the_graph_too(world: World, operation: str | None) -> None:
+    waiting = world.check()
+    graph = open_graph(world.parts, InMemorySaver(), "compensation")
+
+    said = graph.invoke(
+        {"operation": operation or waiting.operations[-1].operation_id}, {"configurable": {"thread_id": "t"}}
+    )
+
+    assert (said["status"], said["reason"], said["effect"]) == ("failed", "input_invalid", "none")
 
 
 def test_what_another_version_of_the_tool_did_is_not_taken_back_here(world: World) -> None:
