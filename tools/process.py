@@ -202,7 +202,8 @@ class _Running:
         if "failed" in reported:
             raise ToolError("internal", f"Not started: {os.strerror(int(reported['failed']))}.")
         if "starting" not in reported:
-            raise ToolError("transient", "Not started: the permit had run out, or there was no guard for it.")
+            why = self.stopped or "the permit had run out, or there was no guard for it"
+            raise ToolError("transient", f"Not started: {why}.")
         if self.stopped is not None:
             raise ToolError("unknown_outcome", f"Stopped ({self.stopped}).")
         status = int(reported.get("exit", -signal.SIGKILL))

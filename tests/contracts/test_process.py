@@ -130,13 +130,15 @@ def test_what_must_not_begin_does_not_begin(tmp_path: Path, why: str):
     assert not trace.exists()
 
 
-def test_a_cancel_is_asked_for_first_and_heeding_it_is_enough():
+def test_a_cancel_is_asked_for_first_and_heeding_it_is_enough(pids: Pids):
     token = CancelToken()
-    threading.Timer(0.1, token.trip, ["cancel"]).start()
+    seen = threading.Thread(target=lambda: (pids.read(1), token.trip("cancel")))
+    seen.start()
     begun = time.monotonic()
 
-    said = fails("sleep 60", call=call(token), grace_s=PATIENCE_S)
+    said = fails(pids.of("echo $$; exec sleep 60"), call=call(token), grace_s=PATIENCE_S)
 
+    seen.join()
     assert said == ("unknown_outcome", "Stopped (cancel).")
     assert time.monotonic() - begun < PATIENCE_S
 

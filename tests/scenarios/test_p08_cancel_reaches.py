@@ -44,11 +44,12 @@ while :; do sleep 1; done
 """
 
 
-def works_in_processes(folder: Path, work: str) -> dict[str, Any]:
+def works_in_processes(world: World, work: str) -> dict[str, Any]:
     """The contract of a tool that does its work in two stubborn processes; whoever looks, looks for a letter."""
+    folder, clock = world.folder, world.clock
 
     def act(_: WriteTool, call: Call) -> Receipt:
-        run_process(["sh", "-c", work + STUBBORN], call=call, timeout_s=60, grace_s=0.1, cwd=str(folder))
+        run_process(["sh", "-c", work + STUBBORN], call=call, timeout_s=60, grace_s=0.1, cwd=str(folder), clock=clock)
         return Receipt("letter-1", call.digest)
 
     def lookup(_: WriteTool, call: Call) -> Receipt | None:
@@ -113,7 +114,7 @@ def test_a_person_who_takes_over_closes_the_models_stream(world: World) -> None:
 
 @pytest.mark.parametrize("work", ["", "touch letter"])
 def test_a_cancel_ends_a_tools_processes_and_the_end_says_what_they_had_done(world: World, work: str) -> None:  # X14
-    world.sends_letters(Box(), letters("bob"), **works_in_processes(world.folder, work))
+    world.sends_letters(Box(), letters("bob"), **works_in_processes(world, work))
     run = world.noter().approve(drive=False)
     cancel = CancelsOnceItRuns(run, world.folder / "pids")
 
