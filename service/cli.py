@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from service import cli_answers, cli_outcomes, cli_records, cli_runs
+from service import cli_answers, cli_outcomes, cli_records, cli_retention, cli_runs
 from service.edge import EXIT_CODES, guarded
 
 app = typer.Typer(
@@ -44,6 +44,7 @@ app.command("reject")(cli_answers.reject)
 app.add_typer(cli_records.tickets, name="tickets")
 app.command("audit")(cli_records.audit)
 app.add_typer(cli_records.grants, name="grants")
+app.command("prune")(cli_retention.prune)
 app.add_typer(cli_records.database, name="db")
 
 

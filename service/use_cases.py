@@ -6,7 +6,7 @@ Nothing here prints, asks or reads the environment. Everything is done for one a
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from graphs.engines.engine import Engine
 from graphs.wiring import Parts
@@ -17,10 +17,10 @@ from service.view import doubt_view, pending_view, run_view, summary_view
 from state.actor import Actor
 from state.approval import Approval
 from state.digest import Json
-from state.errors import ApprovalNotFound, InputInvalid
+from state.errors import ApprovalNotFound, InputInvalid, RunNotFound
 from state.ids import new_run_id
 from state.run import Run
-from store import approvals, audit, doubt, events, runs
+from store import approvals, audit, doubt, events, prune, runs
 
 ENGINES = ("langgraph", "loop")
 
@@ -76,17 +76,35 @@ class UseCases:
 
     def run(self, run_id: str) -> Json:
         """The run as it is now; moves that are due are made first. Raises RunNotFound."""
-        look(self._ledger, run_id)
-        alive = self._driver_alive(self._ledger.run(run_id))
-        return run_view(self._ledger, run_id, alive, self.parts.agents.compensates)
+        with self._known(run_id):
+            look(self._ledger, run_id)
+            alive = self._driver_alive(self._ledger.run(run_id))
+            return run_view(self._ledger, run_id, alive, self.parts.agents.compensates)
+
+    @contextmanager
+    def _known(self, run_id: str) -> Generator[None]:
+        """A run that is not there any more is not there; but when it went can still be said."""
+        try:
+            yield
+        except RunNotFound as error:
+            with self._ledger.database.read() as connection:
+                gone = prune.pruned(connection, self._ledger.tenant, run_id)
+            if gone is not None:
+                error.add_note(
+                    f"It was pruned on {gone['at']} by {gone['actor']}; its timeline had {gone['seq']} lines."
+                )
+            raise
 
     def recent(self, limit: int) -> list[Json]:
         """The newest runs first."""
         with self._ledger.database.read() as connection:
             found = runs.recent(connection, self._ledger.tenant, limit)
+        views: list[Json] = []
         for each in found:
-            look(self._ledger, each.run_id)
-        return [summary_view(self._ledger.run(each.run_id)) for each in found]
+            with suppress(RunNotFound):  # pruned meanwhile
+                look(self._ledger, each.run_id)
+                views.append(summary_view(self._ledger.run(each.run_id)))
+        return views
 
     def _driver_alive(self, run: Run) -> bool:
         held = run.nonce is not None and run.owner is not None and run.lease_until > self.parts.clock.now()
@@ -94,13 +112,15 @@ class UseCases:
 
     def events(self, run_id: str, after: int = 0, limit: int = 100_000) -> list[Json]:
         """The timeline after a number. Raises RunNotFound."""
-        self._ledger.run(run_id)
+        with self._known(run_id):
+            self._ledger.run(run_id)
         with self._ledger.database.read() as connection:
             return events.page(connection, self._ledger.tenant, run_id, after, limit)
 
     def last_event(self, run_id: str) -> int:
         """The number of the newest event. Raises RunNotFound."""
-        return self._ledger.run(run_id).seq
+        with self._known(run_id):
+            return self._ledger.run(run_id).seq
 
     def control(self, wish: str, run_id: str) -> str:
         """`cancel`, `pause`, `resume`, `take-over`; the status true with the answer. Raises RunAlreadyTerminal."""
@@ -110,7 +130,8 @@ class UseCases:
             "resume": self.parts.controls.resume,
             "take-over": self.parts.controls.take_over,
         }
-        return wishes[wish](self.actor, run_id)
+        with self._known(run_id):
+            return wishes[wish](self.actor, run_id)
 
     def needs_a_driver(self, run_id: str) -> bool:
         """Is there work of this run that nobody does: queued, left by a dead driver, or in flight at a cancel?"""
