@@ -193,15 +193,20 @@ def settle_effect(tx: RunTransaction, operation: Operation, status: str, object_
 
 def start_call(tx: RunTransaction, operation_id: str, fence: int) -> int:
     """Number and open one call; an earlier one that nobody heard of again is closed as lost."""
-    tx.connection.execute(_LOSE_CALLS, tx.key(operation=operation_id))
+    lose_calls(tx, operation_id)
     return _insert_try(tx, operation_id, "call", fence, {})
 
 
 def looked_up(tx: RunTransaction, operation_id: str, outcome: str, error_class: str | None, detail: str | None) -> None:
     """Record one lookup: a try of its own. `not_found` is for the one that proves that nothing was done."""
-    tx.connection.execute(_LOSE_CALLS, tx.key(operation=operation_id))
+    lose_calls(tx, operation_id)
     ended = {"ended_at": tx.now, "outcome": outcome, "error_class": error_class, "detail": detail}
     _insert_try(tx, operation_id, "lookup", tx.run["fence"], ended)
+
+
+def lose_calls(tx: RunTransaction, operation_id: str) -> None:
+    """Close a call that nobody heard of again."""
+    tx.connection.execute(_LOSE_CALLS, tx.key(operation=operation_id))
 
 
 def _insert_try(tx: RunTransaction, operation_id: str, kind: str, fence: int, ended: Json) -> int:

@@ -180,7 +180,8 @@ class Gateway:
         with self._ledger.settling(lease) as tx:
             not_seen = found.status == "absent" or tool.lookups == 0
             if not_seen and repeat and dedups(claim, tx.now):
-                effects.looked_up(tx, operation.operation_id, "unknown", None, found.detail)
+                if tool.lookups:
+                    effects.looked_up(tx, operation.operation_id, "unknown", None, found.detail)
                 return "not_found"
             status = "unknown" if found.status == "absent" else found.status
             next_at = None

@@ -43,6 +43,8 @@ def settled(
         effects.looked_up(tx, operation.operation_id, status, error_class, detail)
     elif by == "call":
         effects.end_call(tx, operation.operation_id, status, error_class, detail)
+    else:
+        effects.lose_calls(tx, operation.operation_id)
     after = replace(operation, status=status, next_at=next_at)
     tx.add(inflight=after.in_flight - operation.in_flight, repairs=int(status == "failed" and next_at is None))
     said = {"object_id": object_id, "error_class": error_class, "detail": detail, "again_at": iso(next_at)}

@@ -100,6 +100,7 @@ def test_a_target_that_knows_keys_and_cannot_be_asked_is_called_again_under_the_
 
     assert (run.status, run.effect) == ("succeeded/completed", "committed")
     assert (box.letters, box.calls) == (["ada"], ["letter:ada"] * 2)
+    assert run.tried == [("call", "unknown"), ("call", "committed")]
 
 
 def test_a_target_that_has_forgotten_a_key_and_cannot_be_asked_is_not_called_again(world: World) -> None:
