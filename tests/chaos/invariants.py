@@ -214,6 +214,7 @@ def _untrue(ledger: _Tables, run: RunInWorld) -> list[str]:
     done = sorted(f"{each['tool']} {each['object_id']}" for each in committed)
     found = [f"{each['operation_id']} is still {each['status']}" for each in mine if each["status"] in OPEN]
     found += [f"approval {e['approval_id']} is still pending" for e in ledger["approvals"] if e["status"] == "pending"]
+    found += [f"{each['kind']} {each['number']} never ended" for each in run.tries if each["ended_at"] is None]
     if sorted(result.get("done", [])) != done:
         found.append(f"the end says {result.get('done')}, done is {done}")
     if result.get("complete") != (run.row.status == "succeeded"):
