@@ -28,6 +28,7 @@ from state.errors import (
     NotAnApprover,
     RemitError,
     RunAlreadyTerminal,
+    StoreError,
 )
 from state.operation import Operation
 from store import approvals, audit, operations
@@ -67,7 +68,7 @@ class Answers:
 
         `shown` gives the interrupts that are pending on the run's thread (objects with `id` and `value`, or dicts with
         these keys); an answer without approval ids counts only if they show exactly what is pending in the ledger.
-        Raises RunNotFound, RunAlreadyTerminal; a bad answer raises nothing, it is in `refused`.
+        Raises RunNotFound, RunAlreadyTerminal, StoreError; a bad answer raises nothing, it is in `refused`.
         """
         look(self._ledger, run_id)
         run = self._ledger.run(run_id)
@@ -84,6 +85,8 @@ class Answers:
         for answer in answers:
             try:
                 recorded.decided.append(self.decide(actor, answer, run_id=run_id))
+            except StoreError:
+                raise  # it may have been recorded: nobody has refused it
             except RemitError as error:
                 recorded.refused.append(error)
         return recorded
@@ -105,6 +108,8 @@ class Answers:
             successor = self._successor(actor, approval.run_id, answer) if answer.type == "edit" else None
             with self._ledger.control(approval.run_id, actor) as tx:
                 self._decide(tx, actor, answer, successor)
+        except StoreError:
+            raise
         except RemitError as error:
             raise self._refuse(actor, approval.run_id, error) from None
         return approval.approval_id

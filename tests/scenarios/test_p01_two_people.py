@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 
-from state.errors import AnswerRefused, ApprovalAlreadyDecided, NotAllowed
+from state.errors import AnswerRefused, ApprovalAlreadyDecided, NotAllowed, StoreError
+from tests.support.faults import unsound_ledger
 from tests.support.racing import at_once
 from tests.support.without import without_the_trusted_side
 from tests.support.world import USER, RunInWorld, World, note, notes
@@ -109,3 +110,17 @@ def tells(run: RunInWorld, answer: Any, by: str) -> Exception | None:
     except ApprovalAlreadyDecided as refusal:
         return refusal
     return None
+
+
+@pytest.mark.parametrize("nth", range(1, 40, 3))
+def test_an_answer_that_the_store_may_have_lost_is_never_said_to_be_refused(loop_world: World, nth: int) -> None:
+    loop_world.dies(ledger=unsound_ledger)
+    run = loop_world.ticket()
+    yes, ledger = decision(run, "approve"), loop_world.parts.ledger.database
+
+    ledger.fails_at = ledger.statements + nth  # type: ignore[attr-defined]
+    with suppress(StoreError):
+        run.answer(yes)
+
+    said = [each for each in run.timeline if each.startswith("approval.")]
+    assert said in (["approval.requested"], ["approval.requested", "approval.decided"])

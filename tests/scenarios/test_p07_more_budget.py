@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from state.actor import Actor
@@ -75,7 +77,7 @@ def test_an_agent_that_may_not_ask_ends(world: World) -> None:
 @pytest.mark.parametrize(
     "more", [{}, {"turns": 0}, {"turns": -1}, {"turns": 10**16}, {"cookies": 1}, {"model_calls": 1}]
 )
-def test_a_grant_that_is_none_is_refused(world: World, more: dict[str, int]) -> None:
+def test_a_grant_that_is_none_is_refused(world: World, more: dict[str, Any]) -> None:
     run = out_of_turns(world)
 
     with pytest.raises(InputInvalid):
