@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nodes.owner import Owner
-from state.errors import DriverError, RemitError
+from state.errors import Drained, RemitError
 from state.run import DRIVABLE, Lease
 from store import runs
 from store.guard import LEASE_TTL_MS
@@ -30,15 +30,6 @@ _LOOK_EVERY_S = 0.25
 # Leases claimed by the invocation that is going on, so that whoever started it can let go of them in the end. It never
 # decides who holds a run: that is the lease in the graph's untracked channel.
 _claimed: ContextVar[list[Lease] | None] = ContextVar("remit_claimed", default=None)
-
-
-class Drained(DriverError):
-    """This process is about to go away: it begins nothing new, and lets go of its runs."""
-
-    code = "DRAINING"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"This process begins nothing any more ({why}). Nothing is lost: any other goes on.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 
-from nodes.driver import Drained
 from service.draining import as_ctrl_c, draining, handling
 from service.edge import Interrupted
 from service.use_cases import UseCases
 from state.digest import Json
-from state.errors import RemitError
+from state.errors import Drained, RemitError
 
 POLL_S = 0.05
 

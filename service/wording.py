@@ -25,6 +25,7 @@ _EVENTS = {
     "run.completed": "succeeded",
     "attempt.ended": "driver lets go",
     "turn.decided": "decided",
+    "model.retried": "decider asked again",
     "proposal.refused": "proposal refused",
     "policy.denied": "denied by policy",
     "operation.planned": "planned",

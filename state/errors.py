@@ -8,7 +8,7 @@
     │   ├── IllegalMove, StaleVersion, RunAlreadyTerminal
     │   ├── ApprovalAlreadyDecided, ApprovalExpired, ApprovalDigestMismatch, AnswerRefused
     │   └── OperationKeyConflict, OperationMismatch
-    ├── DriverError             RunBusy, LeaseLost, GuardRefused
+    ├── DriverError             RunBusy, LeaseLost, GuardRefused, Drained
     ├── StoreError              DatabaseTooNew, DatabaseTooOld, DatabaseUnavailable
     └── ToolError               what a tool says about its own call
 
@@ -170,6 +170,15 @@ class GuardRefused(DriverError):
     """A wish, a deadline or an end came first: read the run again. Never a failure of the run."""
 
     code = "GUARD_REFUSED"
+
+
+class Drained(DriverError):
+    """This process is about to go away: it begins nothing new, and lets go of its runs."""
+
+    code = "DRAINING"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"This process begins nothing any more ({why}). Nothing is lost: any other goes on.")
 
 
 class StoreError(RemitError):

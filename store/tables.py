@@ -125,6 +125,7 @@ runs = Table(
     ],
     Index("runs_by_time", "tenant_id", "created_at", "run_id"),
     Index("runs_by_status", "tenant_id", "status", "wake_at"),
+    Index("runs_by_task", "tenant_id", "task_id"),
 )
 
 attempts = Table(
@@ -263,5 +264,6 @@ idempotency_keys = Table(
     text("run_id"),
     number("created_at"),
     PrimaryKeyConstraint("tenant_id", "request_key"),
+    Index("request_keys_by_run", "tenant_id", "run_id"),
     *of_run(),
 )

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nodes.driver import Drained, Driving
+from nodes.driver import Driving
 from nodes.owner import Owner
 from state.actor import Actor
-from state.errors import Conflict, RunBusy
+from state.errors import Conflict, Drained, RunBusy
 from store.guard import LEASE_TTL_MS
 from tests.support.world import USER, RunInWorld, World
 

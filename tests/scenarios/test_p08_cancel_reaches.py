@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nodes.deciders.streaming import HANGS, Chunk, Piece, ScriptedStreaming
-from nodes.driver import Drained
 from state.actor import Actor
 from state.budget import Usage
+from state.errors import Drained
 from tests.support.target import Box, letters
 from tests.support.world import USER, RunInWorld, World, final, note
 from tools.contract import Call, Receipt, WriteTool

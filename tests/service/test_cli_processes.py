@@ -105,5 +105,5 @@ def test_the_demo_keeps_its_word(tmp_path: Path):
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The process ended with -9" in done.stdout
-    assert "outcome looked up: create_ticket" in done.stdout
+    assert "outcome found out: create_ticket" in done.stdout
     assert "One approved ticket each" in done.stdout

@@ -11,8 +11,10 @@ from state.errors import ToolError
 
 @pytest.mark.parametrize(
     ("asked_for", "kept"),
-    [(None, None), (0, 0.0), (1.5, 1.5), (10**9, 86_400.0), (float("inf"), 86_400.0), (-1, None)]
-    + [(float("nan"), None), ("3", None)],
+    [
+        *[(None, None), (-1, None), (float("nan"), None), ("3", None)],
+        *[(0, 0.0), (1.5, 1.5), (10**9, 86_400.0), (float("inf"), 86_400.0)],
+    ],
 )
 def test_a_target_asks_for_a_wait_of_at_most_a_day(asked_for: Any, kept: float | None) -> None:
     assert ToolError("rate_limited", "busy", retry_after_s=asked_for).retry_after_s == kept

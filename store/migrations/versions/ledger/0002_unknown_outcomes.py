@@ -50,3 +50,5 @@ def upgrade() -> None:
     op.execute("INSERT INTO permissions_0002 SELECT * FROM permissions")
     op.drop_table("permissions")
     op.rename_table("permissions_0002", "permissions")
+    op.create_index("runs_by_task", "runs", ["tenant_id", "task_id"])
+    op.create_index("request_keys_by_run", "idempotency_keys", ["tenant_id", "run_id"])
