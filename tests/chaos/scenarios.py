@@ -182,4 +182,5 @@ CATALOGUE = (
 
 BY_ID = {each.id: each for each in CATALOGUE}
 ON_EVERY_ENGINE = ("C2", "C3", "C7", "C9")
-IN_PAIRS = ("C1", "C2", "C3", "C7", "C9", "settled-done", "never-arrived", "taken-back")
+IN_PAIRS = ("C1", "C2", "C3", "C7", "C9", "settled-done")
+IN_ALL_PAIRS = (*IN_PAIRS, "never-arrived", "busy", "taken-back")  # where time is no matter

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.chaos.scenarios import IN_PAIRS
+from tests.chaos.scenarios import IN_ALL_PAIRS
 from tests.chaos.sweep import Swept, cases, sweep, told
 from tests.chaos.work import workers
 
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     began_at = commit()
     with workers(asked.workers) as pool:
-        swept = sweep(cases([], None, None, every=True), pool, None, IN_PAIRS)
+        swept = sweep(cases([], None, None, every=True), pool, None, IN_ALL_PAIRS)
     parts = [swept_part(swept)]
     print(parts[0].said, flush=True)
     if "schedules" not in asked.without:

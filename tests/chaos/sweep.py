@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.pool import Pool
 
-from tests.chaos.scenarios import BY_ID, CATALOGUE, IN_PAIRS, ON_EVERY_ENGINE
+from tests.chaos.scenarios import BY_ID, CATALOGUE, IN_ALL_PAIRS, IN_PAIRS, ON_EVERY_ENGINE
 from tests.chaos.story import Case, Durability
 from tests.chaos.work import Counted, Death, Result, count, die, kept_folder, shared_out, workers
 
@@ -151,7 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for each in results:
                 print(f"{each.case} at {each.at}: {'; '.join(each.problems) or 'survived'}")
             return int(any(each.problems for each in results))
-        swept = sweep(chosen, pool, None if asked.all else asked.sample, IN_PAIRS)
+        most, pairs = (None, IN_ALL_PAIRS) if asked.all else (asked.sample, IN_PAIRS)
+        swept = sweep(chosen, pool, most, pairs)
     print(told(swept))
     return int(not swept.whole)
 
