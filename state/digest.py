@@ -35,6 +35,14 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def same(one: object, other: object) -> bool:
+    """Are both the same JSON value? `1` is not `true`, at any depth; what JSON cannot hold is the same as nothing."""
+    try:
+        return canonical(one) == canonical(other)
+    except (ValueError, RecursionError):
+        return False
+
+
 def digest_of(value: object) -> str:
     """SHA-256 over the canonical JSON of a value."""
     return sha256(canonical(value))

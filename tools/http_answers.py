@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from state.clock import Clock
-from state.digest import Json
+from state.digest import Json, same
 from tools.http_line import Reply
 
 MAX_RETRY_AFTER_S = 24 * 3600.0
@@ -74,10 +74,6 @@ def mapped(value: Any, paths: Mapping[str, str]) -> Json:
 def differing(fields: Json, arguments: Json, names: Mapping[str, str]) -> list[str]:
     """The arguments that an object does not hold as they were sent: same JSON type, same value."""
     return sorted(name for name in names if not same(fields.get(name, MISSING), arguments[name]))
-
-
-def same(found: Any, sent: Any) -> bool:
-    return type(found) is type(sent) and found == sent
 
 
 def retry_after_s(headers: Mapping[str, str], clock: Clock) -> float | None:
