@@ -5,7 +5,7 @@ byte, or a status with which the configuration says the target vouches for it, m
 else is an unknown outcome: it is looked up under the same key.
 
 A foreign service does not know Remit's digest. A looked-up object stands for an operation only if every mapped field
-equals the argument; else the key stands for something else.
+equals the argument; else it may still be ours, changed meanwhile, and a person has to say.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ class HttpAction(WriteTool):
         if asking is None:
             return None
         means = cast(VersionRequest, asking.means)
-        found = self._ask(asking, {"call.resource_id": resource.partition(":")[2]})
+        found = self._ask(asking, {"call.resource_id": resource.partition(":")[2]}, [])
         if found is None:
             return 0
-        version = answers.dig(found, means.version)
-        if not isinstance(version, int) or isinstance(version, bool):
-            raise ToolError("transient", f"{self.name}: the answer has no version at {means.version!r}.")
-        return version
+        try:
+            return answers.version(found, means.version)
+        except answers.Unreadable as error:
+            raise ToolError("transient", f"{self._at}: {error}.") from None
 
     def permitted(self, principal: str, resource: str | None) -> str | None:
         return self._store.may(principal, f"write:{self.name}", resource)
@@ -138,7 +138,7 @@ class HttpAction(WriteTool):
         except Lost as error:
             said = f"The request to {self._at} may have arrived: {hide(str(error), revealed)}."
             raise ToolError("unknown_outcome", said) from None
-        return self._receipt(call, values, reply, revealed)
+        return Receipt(self._made_id(values, reply, revealed), call.digest)
 
     def _closed(self, call: Call) -> str | None:
         """A request leaves in the first half of its permit, and has the other half to be at work in the target: when
@@ -150,21 +150,20 @@ class HttpAction(WriteTool):
         begun_by = Permit(call.permit.until - half, call.permit.until_monotonic - half)
         return "the permit of this call has run out" if begun_by.is_over(self._clock) else None
 
-    def _receipt(self, call: Call, values: Values, reply: Reply, revealed: list[str]) -> Receipt:
+    def _made_id(self, values: Values, reply: Reply, revealed: list[str]) -> str:
+        """A success is the answer to exactly this request, so something is there, whatever its fields say: these are
+        compared where it is read back.
+        """
         write = self._plan.spec.write
         if reply.status not in write.success:
             raise self._unsuccessful(reply, revealed)
         try:
             if write.object_id is None:
-                object_id = Template.parse(write.object_id_is or "").fill(values)
-            else:
-                object_id = answers.object_id(answers.content(reply), write.object_id)
-            if write.fields and self.dedups_by_key:
-                fields = answers.mapped(answers.content(reply), write.fields)
-                self._same(answers.differing(fields, call.arguments, write.fields), call, object_id)
+                return Template.parse(write.object_id_is or "").fill(values)
+            return answers.object_id(answers.content(reply), write.object_id, lambda text: hide(text, revealed))
         except answers.Unreadable as error:
-            raise ToolError("unknown_outcome", f"{self._at} answered {reply.status}, but {error}.") from None
-        return Receipt(object_id, call.digest)
+            said = f"{self._at} answered {reply.status}, but {hide(str(error), revealed)}."
+            raise ToolError("unknown_outcome", said) from None
 
     def _unsuccessful(self, reply: Reply, revealed: list[str]) -> ToolError:
         write = self._plan.spec.write
@@ -186,38 +185,36 @@ class HttpAction(WriteTool):
         asking = self._plan.look
         if asking is None:
             return None
-        means = cast(Lookup, asking.means)
-        item = self._ask(asking, self._values(call))
+        means, revealed = cast(Lookup, asking.means), list[str]()
+        item = self._ask(asking, self._values(call), revealed)
         if item is None:
             return None
         try:
-            object_id = answers.object_id(item, means.object_id)
+            object_id = answers.object_id(item, means.object_id, lambda text: hide(text, revealed))
         except answers.Unreadable as error:
             raise ToolError("transient", f"{self._at}: {error}.") from None
         paths = self._all_paths(means)
-        self._same(answers.differing(answers.mapped(item, paths), call.arguments, paths), call, object_id)
+        differing = answers.differing(answers.mapped(item, paths), call.arguments, paths)
+        if differing:
+            said = f"{object_id} stands under the key {call.key!r}, but differs in {', '.join(differing)}"
+            raise ToolError("unknown_outcome", f"{said}: it may be ours, changed meanwhile; a person has to look.")
         return Receipt(object_id, call.digest)
 
     def read_back(self, object_id: str) -> Json | None:
         asking = self._plan.read
-        item = self._ask(asking, {"call.object_id": object_id})
+        item = self._ask(asking, {"call.object_id": object_id}, [])
         return None if item is None else answers.mapped(item, self._all_paths(cast(Looking, asking.means)))
-
-    def _same(self, differing: list[str], call: Call, object_id: str) -> None:
-        if differing:
-            said = f"The key {call.key!r} stands for {object_id}, which differs in {', '.join(differing)}."
-            raise ToolError("key_conflict", said)
 
     def _all_paths(self, means: Looking) -> Mapping[str, str]:
         """Where each argument is found in an object: under its own name, unless the file says otherwise."""
         return {name: means.fields.get(name, name) for name in self._plan.spec.arguments}
 
-    def _ask(self, asking: Asking, values: Values) -> Any:
-        """The object that a GET describes, None where there is none. Raises ToolError `transient`.
+    def _ask(self, asking: Asking, values: Values, revealed: list[str]) -> Json | None:
+        """The object that a GET describes, None where the target says that there is none. Raises ToolError `transient`.
 
         No token ends it: after a cancel it is what tells the truth. Its own time is bounded.
         """
-        means, revealed = asking.means, list[str]()
+        means = asking.means
         request = Request("GET", asking.url.fill(values), self._revealed(asking.headers, values, revealed))
         try:
             reply = self._plan.line.exchange(request, _never, _never)

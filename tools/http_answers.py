@@ -13,6 +13,7 @@ from tools.http_line import Reply
 
 MAX_RETRY_AFTER_S = 24 * 3600.0
 MAX_ID = 500
+MAX_VERSION = 2**63 - 1
 MISSING = object()
 
 
@@ -43,26 +44,43 @@ def dig(value: Any, path: str) -> Any:
     return value
 
 
-def object_id(value: Any, path: str) -> str:
-    """Raises Unreadable unless a usable id stands there."""
+def object_id(value: Any, path: str, hide: Callable[[str], str]) -> str:
+    """Raises Unreadable unless a usable id stands there; one that repeats a secret is none."""
     found = dig(value, path)
-    text = str(found) if isinstance(found, int) and not isinstance(found, bool) else found
-    if not isinstance(text, str) or not 0 < len(text) <= MAX_ID or not text.isprintable():
+    text = str(found) if type(found) is int else found
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_ID or not text.isprintable() or hide(text) != text:
         raise Unreadable(f"the answer has no usable id at {path!r}")
     return text
 
 
-def only_item(value: Any, path: str | None) -> Any:
-    """The object that an answer describes, or None. Raises Unreadable for a list that cannot be told from."""
+def version(value: Any, path: str) -> int:
+    """The version of a resource: a whole number from 0 to 2^63 - 1. Raises Unreadable."""
+    found = dig(value, path)
+    if type(found) is not int or not 0 <= found <= MAX_VERSION:
+        raise Unreadable(f"the answer has no version at {path!r} (a whole number, not negative, of 63 bits)")
+    return found
+
+
+def only_item(value: Any, path: str | None) -> Json | None:
+    """The object that an answer describes. None only for an empty list: nothing else says that there is none.
+
+    Raises Unreadable.
+    """
     if path is None:
-        return value
+        return _object(value)
     items = value if path == "." else dig(value, path)
     if not isinstance(items, list):
         raise Unreadable(f"the answer has no list at {path!r}")
     found = cast(list[Any], items)
     if len(found) > 1:
         raise Unreadable(f"there are {len(found)} objects where there is one at most; a person has to look at them")
-    return found[0] if found else None
+    return _object(found[0]) if found else None
+
+
+def _object(value: Any) -> Json:
+    if not isinstance(value, dict):
+        raise Unreadable("the answer holds something that is no object where one belongs")
+    return cast(Json, value)
 
 
 def mapped(value: Any, paths: Mapping[str, str]) -> Json:
@@ -92,6 +110,6 @@ def retry_after_s(headers: Mapping[str, str], clock: Clock) -> float | None:
 
 def said(reply: Reply, hide: Callable[[str], str]) -> str:
     """The status and the beginning of the body, for people: bounded, on one line, without secrets."""
-    text = (reply.body or b"")[:4096].decode("utf-8", "replace")
-    line = "".join(each if each.isprintable() else " " for each in hide(text)).strip()[:300]
+    text = hide((reply.body or b"").decode("utf-8", "replace"))  # before anything is cut: half a secret is one too
+    line = hide("".join(each if each.isprintable() else " " for each in " ".join(text.split())[:300]))
     return f"{reply.status}: {line}" if line else str(reply.status)

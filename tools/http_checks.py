@@ -61,7 +61,7 @@ def _statuses(spec: Spec) -> Iterator[Wrong]:
 def _ids_and_paths(spec: Spec) -> Iterator[Wrong]:
     if (spec.write.object_id is None) == (spec.write.object_id_is is None):
         yield "write.object_id", "give either object_id (a place in the answer) or object_id_is (a template)"
-    places = {"write.fields": spec.write.fields, "read_back.fields": spec.read_back.fields}
+    places = {"read_back.fields": spec.read_back.fields}
     if spec.lookup is not None:
         places["lookup.fields"] = spec.lookup.fields
     for field, paths in places.items():
@@ -98,12 +98,9 @@ def wrong_template(text: str, names: Collection[str] | None) -> str | None:
 
 
 def _contract(spec: Spec, target: Target, url: UrlTemplate) -> Iterator[Wrong]:
-    contract, write = spec.contract, spec.write
+    contract = spec.contract
     if contract.dedups_by_key and not _sends_the_key(spec, url):
         yield "contract.dedups_by_key", "the key is never sent: set write.key_header, or use {call.key}"
-    if contract.dedups_by_key and not (write.key_conflict or write.fields):
-        what = "say how other arguments under a used key are noticed: write.key_conflict (statuses) or write.fields"
-        yield "contract.dedups_by_key", what
     if contract.key_valid_for_s is not None and not contract.dedups_by_key:
         yield "contract.key_valid_for_s", "it says how long keys count: set dedups_by_key, or take it out"
     if contract.lookup_is_authoritative and spec.lookup is None:

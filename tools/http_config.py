@@ -115,7 +115,6 @@ class Write(_Strict):
     resource_changed: Statuses = Field(default_factory=list[int])
     object_id: str | None = None
     object_id_is: str | None = None
-    fields: FieldPaths = Field(default_factory=dict[str, str])
 
 
 class Contract(_Strict):

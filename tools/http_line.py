@@ -212,8 +212,12 @@ class _Exchange:
 
 
 def _words(error: BaseException) -> str:
-    """In words; but not those of an error about what we sent, because they repeat it."""
+    """In words; but without what an error quotes of the lines that were sent or came in: these may hold secrets."""
     import httpx
 
-    said = type(error).__name__ if isinstance(error, httpx.LocalProtocolError) else in_words(error)
+    if isinstance(error, httpx.LocalProtocolError):
+        return type(error).__name__
+    said = in_words(error)
+    if isinstance(error, httpx.RemoteProtocolError):
+        said = ":".join(said.split(":")[:2])
     return said.rstrip(".")

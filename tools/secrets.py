@@ -6,9 +6,11 @@ A configuration names secrets, it never holds them. The value comes from `REMIT_
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from state.errors import ToolError
 
@@ -52,8 +54,11 @@ class Secrets:
 
 
 def hide(text: str, revealed: list[str]) -> str:
-    """The text with every revealed value made unreadable: a target may repeat what it was sent."""
-    for value in sorted(revealed, key=len, reverse=True):
+    """The text with every revealed value made unreadable, also as JSON or a URL writes it: a target may repeat what it
+    was sent.
+    """
+    forms = {form for each in revealed for form in (each, json.dumps(each)[1:-1], quote(each, safe=""))}
+    for value in sorted(forms, key=len, reverse=True):
         text = text.replace(value, "***")
     return text
 

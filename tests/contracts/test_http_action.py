@@ -11,7 +11,7 @@ import pytest
 
 from state.clock import SystemClock
 from state.errors import ToolError
-from tests.support.ticket_service import END_OF_CREATE, ENVIRONMENT, TOKEN, VERSIONED, TicketService
+from tests.support.ticket_service import ENVIRONMENT, TOKEN, VERSIONED, TicketService
 from tests.support.wire import ARGUMENTS, call
 from tools.contract import CancelToken, WriteTool
 from tools.http_action import http_actions
@@ -56,17 +56,20 @@ def test_the_same_key_makes_one_ticket_and_with_other_arguments_it_is_a_conflict
 
     assert create.act(call(create)) == first
     assert failure(lambda: create.act(other)).error_class == "key_conflict"
-    assert failure(lambda: create.lookup(other)).error_class == "key_conflict"
     assert len(tickets.tickets) == 1
 
 
-def test_a_target_that_answers_a_used_key_with_its_first_object_is_found_out(tickets: TicketService) -> None:
-    fields = 'fields = { observed = "values.on_record" }\n'
-    create = made(tickets, (END_OF_CREATE, fields + END_OF_CREATE))[0]
+def test_what_is_found_under_our_key_and_differs_may_be_ours_and_is_for_a_person_to_look_at(
+    tickets: TicketService, create: WriteTool
+) -> None:
+    made_before = create.act(call(create))
+    other = replace(call(create), arguments={**ARGUMENTS, "observed": "2027-01-01"})
 
-    error = failure(lambda: create.act(call(create)))
+    error = failure(lambda: create.lookup(other))
 
-    assert (error.error_class, "differs in observed" in str(error)) == ("key_conflict", True)
+    assert error.error_class == "unknown_outcome"
+    assert f"{made_before.object_id} stands under the key" in str(error)
+    assert "differs in observed" in str(error)
 
 
 def test_what_was_never_made_is_not_found(tickets: TicketService, create: WriteTool) -> None:

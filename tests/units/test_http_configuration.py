@@ -89,11 +89,10 @@ REFUSED: list[tuple[str, Any, str]] = [
     (f"{WRITE}.success", [99], "write.success.0: should be greater than or equal to 200"),
     (f"{WRITE}.object_id", None, "write.object_id: give either object_id"),
     (f"{WRITE}.resource_changed", [412], "write.resource_changed: it needs resource.version"),
-    (f"{WRITE}.fields", {"colour": "x"}, "write.fields: colour: no such argument"),
+    (f"{WRITE}.fields", {"colour": "x"}, "write.fields: there is no such field"),
     ("tools.0.lookup.fields.colour", "x", "lookup.fields: colour: no such argument"),
     # contract
     (f"{WRITE}.key_header", None, "contract.dedups_by_key: the key is never sent"),
-    (f"{WRITE}.key_conflict", [], "contract.dedups_by_key: say how other arguments under a used key are noticed"),
     (CONTRACT, {"key_valid_for_s": 60}, "contract.key_valid_for_s: it says how long keys count"),
     (f"{CONTRACT}.longest_call_s", 1, "contract.longest_call_s: half of it is for sending"),
     (f"{CONTRACT}.lookups", 0, "contract.lookups: should be greater than or equal to 1"),
