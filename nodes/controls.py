@@ -49,7 +49,7 @@ class Controls:
         Raises RunNotFound, RunAlreadyTerminal, Conflict while the run is being cancelled.
         """
         with self._open(actor, run_id, "run.take_over") as tx:
-            if tx.run["status"] == "cancelling":
+            if tx.run["status"] == "cancelling" or tx.run["desired_action"] == "cancel":
                 raise Conflict(f"Run {run_id} is being cancelled; there is nothing left to take over.")
             if tx.run["desired_action"] == "take_over":
                 return tx.run["status"]

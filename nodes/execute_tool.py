@@ -149,24 +149,25 @@ class ExecuteTool(Step):
         """At the end nothing new happens: what was never claimed, or whose lookups are spent, is left as it is."""
         if ending:
             return operation.in_flight
-        return operation.status in ACTIONABLE or operation.to_come is not None
+        return operation.status in ACTIONABLE or (operation.status == "failed" and operation.to_come is not None)
 
     def _one(
         self, lease: Lease, operation: Operation, tool: Tool | None, task: Json, token: CancelToken, ending: bool
     ) -> str:
         """The operation's status after the gateway had it."""
-        if not isinstance(tool, WriteTool):
+        in_doubt = operation.status in IN_DOUBT
+        if not isinstance(tool, WriteTool) or (in_doubt and tool.version != operation.tool_version):
             self._cannot_ask(lease, operation)
             return "unknown"
         handle = self._gateway.look_up if ending else self._gateway.execute
         return handle(lease, operation, tool, task, token)
 
     def _cannot_ask(self, lease: Lease, operation: Operation) -> None:
-        """The tool is gone from this program: what it did cannot be looked up here."""
-        if operation.status == "dispatched":
+        """The tool is gone from this program, or is another one: what it did cannot be looked up here."""
+        if operation.in_flight:
             with self.ledger.settling(lease) as tx:
                 detail = f"{operation.tool}@{operation.tool_version} is not in this program"
-                settled(tx, operation, "unknown", error_class="unknown_outcome", detail=detail)
+                settled(tx, operation, "unknown", error_class="unknown_outcome", detail=detail, by="claim")
 
     def _cancel_later(self, lease: Lease, later: list[Operation]) -> None:
         if any(each.status in {"planned", "approved"} for each in later):

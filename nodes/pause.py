@@ -154,8 +154,9 @@ class Wait(_Pause):
     def _wake_at(self, facts: Facts, where: Standing) -> int | None:
         if where.reason != "external":
             return super()._wake_at(facts, where)
-        times = [each.to_come for each in facts.operations if each.to_come is not None]
-        return min(times, default=self.ledger.clock.now() + EXTERNAL_RETRY_MS)
+        now = self.ledger.clock.now()
+        times = [each.to_come for each in facts.operations if each.to_come is not None and each.to_come > now]
+        return min(times, default=now + EXTERNAL_RETRY_MS)
 
     def _payload(self, facts: Facts, where: Standing) -> dict[str, Any]:
         """What is waited for: the outcomes that somebody has to settle, or the time of the next look."""

@@ -13,15 +13,17 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from state.acceptance import Expectation
-from state.digest import Json, canonical, digest_of, operation_digest
+from state.digest import Json, canonical, digest_of, operation_digest, plain_text
 from state.errors import ToolError
 from state.operation import RESERVED_NAMES, Action, Proposal
 from store.operations import Planned, Source
-from tools.contract import Tool, WriteTool, foreign
+from tools.contract import Tool, WriteTool, foreign, version_of
 from tools.policy import Policy, Ruling
 
 MAX_ARGUMENT_BYTES = 64 * 1024
 MAX_DEPTH = 8
+MAX_NAME = 2_000
+MAX_PREVIEW_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +160,30 @@ class Aim:
 
 
 def aim_of(tool: WriteTool, arguments: Json, default_key: str) -> Aim:
-    """Raises ToolError where the tool or its target cannot say."""
-    key = foreign(lambda: tool.operation_key(arguments), "internal") or default_key
-    resource = foreign(lambda: tool.resource(arguments), "internal")
+    """Raises ToolError where the tool or its target cannot say, or says what cannot be kept."""
+    key = _text(foreign(lambda: tool.operation_key(arguments), "internal"), "operation key") or default_key
+    resource = _text(foreign(lambda: tool.resource(arguments), "internal"), "resource")
     if resource is None:
         return Aim(key)
-    return Aim(key, resource, foreign(lambda: tool.resource_version(resource), "transient"))
+    return Aim(key, resource, version_of(tool, resource))
+
+
+def _text(given: Any, what: str) -> str | None:
+    """Raises ToolError unless it is a text of bounded length, or None."""
+    if given is None or (isinstance(given, str) and len(given) <= MAX_NAME and given == plain_text(given)):
+        return given
+    raise ToolError("internal", f"The tool's {what} is no text of at most {MAX_NAME} characters.")
+
+
+def _preview(tool: WriteTool, arguments: Json) -> Json:
+    """Raises ToolError unless it is a JSON object of bounded size."""
+    given: Any = foreign(lambda: tool.preview(arguments), "internal")
+    try:
+        if isinstance(given, dict) and len(canonical(cast(Json, given))) <= MAX_PREVIEW_BYTES:
+            return cast(Json, given)
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise ToolError("internal", f"The tool's preview is no JSON object of at most {MAX_PREVIEW_BYTES} bytes.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +239,7 @@ def authorized_plan(
     try:
         aim = aim_of(tool, checked.arguments, place.key)
         ruling = policy.may_act(principal, tool, aim.resource)
-        preview = foreign(lambda: tool.preview(checked.arguments), "internal")
+        preview = _preview(tool, checked.arguments)
     except ToolError as error:
         return replace(plan(place, checked, "failed"), error_class=error.error_class, detail=str(error)), {}
     if not ruling.allowed:

@@ -93,8 +93,8 @@ def _go_on(tx: RunTransaction, facts: Facts, operation: Operation, settlement: S
 
 def _check(settlement: Settlement) -> None:
     object_id = settlement.object_id
-    if object_id is not None and not (0 < len(object_id) <= MAX_ID and object_id == plain_text(object_id)):
-        raise InputInvalid(f"The object's id must be plain text of 1 to {MAX_ID} characters, as the target gives it.")
+    if object_id is not None and not (0 < len(object_id) <= MAX_ID and object_id.isprintable()):
+        raise InputInvalid(f"The object's id must be printable text of 1 to {MAX_ID} characters, as the target gives it.")
     if len(settlement.comment) > MAX_COMMENT or settlement.comment != plain_text(settlement.comment):
         raise InputInvalid(f"The comment must be plain text of at most {MAX_COMMENT} characters.")
 
@@ -103,7 +103,8 @@ def _must_be_open(tx: RunTransaction, operation: Operation) -> None:
     """Raises Conflict."""
     if operation.status not in {"dispatched", "unknown"}:
         raise Conflict(f"The outcome of {operation.operation_id} is not unknown: it is {operation.status}.")
-    if tx.run["nonce"] is not None or operation.status == "dispatched":
+    looks_itself = operation.status == "dispatched" and tx.run["reason"] != "migration"
+    if tx.run["nonce"] is not None or looks_itself:
         raise Conflict(
             f"Run {tx.run_id} looks up {operation.operation_id} itself: let it (remit resume {tx.run_id}), "
             "and settle what stays unknown."

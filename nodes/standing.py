@@ -172,21 +172,32 @@ def _of_operations(facts: Facts, agent: Agent, now: int, expectation: Callable[[
         return in_flight
     if any(each.status == "unknown" for each in operations):
         return Standing("wait", "waiting", "reconciliation")
-    again = _to_come([each for each in operations if each.to_come is not None], now)
-    if again is not None:
-        return _with_room(facts, agent, "execute_tool", {"tool_calls": 1}) if again.step == "execute_tool" else again
+    again = [each for each in operations if each.status == "failed" and each.to_come is not None]
+    if again:
+        return _of_another_try(again, facts, agent, now)
     if any(each.status in {"planned", "approved"} for each in operations):
         return _of_ready(facts, agent)
-    return _of_settled(facts, agent, expectation)
+    return _of_settled(facts, agent, now, expectation)
 
 
-def _of_settled(facts: Facts, agent: Agent, expectation: Callable[[], Expectation]) -> Standing:
+def _of_another_try(again: list[Operation], facts: Facts, agent: Agent, now: int) -> Standing:
+    """Calls that did nothing and are made again: in their time, if the budget has room and nobody else has the key."""
+    due = _to_come(again, now)
+    assert due is not None
+    if due.step == "wait" or any(each.operation_id in facts.held_elsewhere for each in again):
+        return Standing("wait", "waiting", "external")
+    return _with_room(facts, agent, "execute_tool", {"tool_calls": 1})
+
+
+def _of_settled(facts: Facts, agent: Agent, now: int, expectation: Callable[[], Expectation]) -> Standing:
     """Nothing of the turn is open any more: what was committed is verified before anything else is looked at."""
     written = [each for each in facts.operations if each.effect == "write" and each.status == "committed"]
     if any(each.verified is False for each in written):
         return finish("failed", "verification_failed")
-    if any(each.verified is None for each in written):
-        return Standing("verify")
+    unread = [each for each in written if each.verified is None]
+    if unread:
+        later = all(each.to_come is not None and each.to_come > now for each in unread)
+        return Standing("wait", "waiting", "external") if later else Standing("verify")
     failed = [each for each in facts.operations if each.status == "failed" or _could_not_be_checked(each)]
     if failed:
         return _of_failed(failed, facts, agent)

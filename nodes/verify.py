@@ -6,90 +6,117 @@ sources.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 from nodes.step import Moment, Step, Update
 from state.acceptance import Expectation
-from state.digest import Json
-from state.errors import GuardRefused, ToolError
+from state.clock import iso
+from state.digest import Json, same
+from state.errors import ToolError
 from state.operation import Operation
+from state.run import Lease
 from store import operations
-from tools.backoff import backoff_ms
+from store.transaction import RunTransaction
 from tools.contract import CancelToken, WriteTool, foreign
+from tools.gateway import SHORT_WAIT_MS
 
-UNREADABLE_FOR_S = 3.0  # a reader that fails is asked again for so long
+UNREADABLE_FOR_S = 3600.0  # so long a reader that fails is asked again
+FIRST_WAIT_MS, LONGEST_WAIT_MS = 250, 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a read-back showed: the fields that do not hold, and when to look again where it showed nothing yet."""
+
+    wrong: list[str]
+    again_at: int | None = None
 
 
 class Verify(Step):
-    """Records `verified` for every committed write of the turn."""
+    """Records `verified` for every committed write of the turn.
+
+    What is not visible yet, or cannot be read now, is read again: soon in place, later after the run has waited.
+    """
 
     name = "verify"
     stands_at = frozenset({"verify"})
 
     def act(self, at: Moment) -> Update:
-        lease, facts = at.lease, at.facts
-        tools = self.agents.tools(facts.run.agent_id)
-        expected = self.judge.expectation(facts.run)
+        tools = self.agents.tools(at.facts.run.agent_id)
+        expected = self.judge.expectation(at.facts.run)
         open_ = [
             each
-            for each in facts.operations
+            for each in at.facts.operations
             if each.effect == "write" and each.status == "committed" and each.verified is None
         ]
-        judged = [
-            (each, self._differences(each, cast(WriteTool, tools[each.tool]), expected, at.token)) for each in open_
-        ]
-        if judged:
-            with self.ledger.settling(lease) as tx:
-                for each, wrong in judged:
-                    operations.set_verified(tx, each.operation_id, not wrong)
-                    named = {"operation_id": each.operation_id, "object_id": each.object_id}
-                    if wrong:
-                        tx.event("verification.failed", {**named, "fields": wrong})
-                    else:
-                        tx.event("verification.passed", named)
-                if not any(wrong for _, wrong in judged):
-                    tx.set(repairs=0)
-        where = self.where(self.ledger.facts(lease.run_id))
+        seen = [(each, self._look(each, cast(WriteTool, tools[each.tool]), expected, at.token)) for each in open_]
+        self._record(at.lease, seen)
+        where = self.where(self.ledger.facts(at.lease.run_id))
         return {"outcome": where.step if where.step in {"finish", "decide"} else "reread"}
 
-    def _differences(
-        self, operation: Operation, tool: WriteTool, expected: Expectation, token: CancelToken
-    ) -> list[str]:
-        """Names of the fields that do not hold; an object that cannot be read back has not been shown to exist."""
-        found = self._read_back(operation, tool, token)
-        if found is None:
-            return ["(not found)"]
-        wrong = sorted(name for name, value in operation.arguments.items() if found.get(name) != value)
-        if expected.kind == "effect" and expected.effect is not None and expected.effect.tool == operation.tool:
-            wrong += [name for name in expected.differences(found) if name not in wrong]
-        elif expected.kind != "open":
-            wrong.append("(not called for by the sources)")
-        return wrong
+    def _record(self, lease: Lease, seen: list[tuple[Operation, Seen]]) -> None:
+        if not seen:
+            return
+        with self.ledger.settling(lease) as tx:
+            for operation, shown in seen:
+                if shown.again_at is not None:
+                    _read_later(tx, operation, shown.again_at)
+                    continue
+                operations.set_verified(tx, operation.operation_id, not shown.wrong)
+                named = {"operation_id": operation.operation_id, "object_id": operation.object_id}
+                if shown.wrong:
+                    tx.event("verification.failed", {**named, "fields": shown.wrong})
+                else:
+                    tx.event("verification.passed", named)
+            if not any(shown.wrong or shown.again_at for _, shown in seen):
+                tx.set(repairs=0)
 
-    def _read_back(self, operation: Operation, tool: WriteTool, token: CancelToken) -> Json | None:
-        """The object, or None. What is not visible yet, or cannot be read now, is waited for as long as it may take.
-
-        Raises GuardRefused when the run is to stop meanwhile: then nothing is said about the effect.
-        """
+    def _look(self, operation: Operation, tool: WriteTool, expected: Expectation, token: CancelToken) -> Seen:
+        """Read back, and again as long as that is due soon."""
         clock = self.ledger.clock
-        begun, attempt = clock.monotonic(), 0
         while True:
-            attempt += 1
-            found, patience_s = _seen(operation, tool)
-            left = begun + int(patience_s * 1000) - clock.monotonic()
-            if found is not None or left <= 0:
-                return found
-            clock.wait(min(backoff_ms(attempt, base_ms=100, cap_ms=10_000), left), token.event)
-            if token.tripped:
-                raise GuardRefused(f"{token.tripped}, while {operation.object_id} was not readable yet.")
+            shown = self._once(operation, tool, expected)
+            wait = 0 if shown.again_at is None else shown.again_at - clock.now()
+            if shown.again_at is None or wait > SHORT_WAIT_MS or token.tripped:
+                return shown
+            clock.wait(wait, token.event)
+
+    def _once(self, operation: Operation, tool: WriteTool, expected: Expectation) -> Seen:
+        """An object that cannot be read back, however long that was tried, has not been shown to exist."""
+        try:
+            found: Any = foreign(lambda: tool.read_back(operation.object_id or ""), "transient")
+        except ToolError as error:
+            patience_s = max(tool.visible_within_s, UNREADABLE_FOR_S)
+            return Seen([f"(could not be read: {str(error)[:200]})"], self._again_at(operation, patience_s))
+        if found is None:
+            return Seen(["(not found)"], self._again_at(operation, tool.visible_within_s))
+        if not isinstance(found, dict):
+            return Seen([f"(the reader gave {type(found).__name__[:80]})"])
+        return Seen(_differences(operation, cast(Json, found), expected))
+
+    def _again_at(self, operation: Operation, patience_s: float) -> int | None:
+        """The longer it has taken, the longer it may take; None when it has taken too long."""
+        claim = self.ledger.claim_of(operation.operation_key)
+        now = self.ledger.clock.now()
+        taken = now - (now if claim is None else claim.claimed_at)
+        if taken >= patience_s * 1000:
+            return None
+        wait = min(max(taken, FIRST_WAIT_MS), LONGEST_WAIT_MS)
+        return now + min(wait, int(patience_s * 1000) - taken + 1)
 
 
-def _seen(operation: Operation, tool: WriteTool) -> tuple[Json | None, float]:
-    """The object as a reader sees it now; and where it sees none, for how many seconds that proves nothing."""
-    try:
-        found: Any = foreign(lambda: tool.read_back(operation.object_id or ""), "transient")
-    except ToolError:
-        return None, max(tool.visible_within_s, UNREADABLE_FOR_S)
-    if found is None:
-        return None, tool.visible_within_s
-    return (cast(Json, found), 0.0) if isinstance(found, dict) else (None, 0.0)
+def _read_later(tx: RunTransaction, operation: Operation, again_at: int) -> None:
+    operations.keep(tx, operation, error_class=operation.error_class, detail=operation.detail, next_at=again_at)
+    said = {"operation_id": operation.operation_id, "stage": "read back later", "again_at": iso(again_at)}
+    tx.event("run.stage", said)
+
+
+def _differences(operation: Operation, found: Json, expected: Expectation) -> list[str]:
+    """Names of the fields that do not hold, as approved and as the sources call for."""
+    wrong = sorted(name for name, value in operation.arguments.items() if not same(found.get(name), value))
+    if expected.kind == "effect" and expected.effect is not None and expected.effect.tool == operation.tool:
+        wrong += [name for name in expected.differences(found) if name not in wrong]
+    elif expected.kind != "open":
+        wrong.append("(not called for by the sources)")
+    return wrong

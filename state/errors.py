@@ -37,6 +37,13 @@ ErrorClass = Literal[
 ]
 
 
+# Nothing was done, and it may go better next time.
+RETRYABLE: frozenset[str] = frozenset({"transient", "rate_limited"})
+
+
+MAX_TEXT = 4_000  # of what a tool says
+
+
 class RemitError(RuntimeError):
     """Base of all errors that Remit raises on purpose."""
 
@@ -210,7 +217,7 @@ class ToolError(RemitError):
     code = "TOOL_FAILED"
 
     def __init__(self, error_class: ErrorClass, message: str, *, retry_after_s: float | None = None) -> None:
-        super().__init__(plain_text(message))
+        super().__init__(plain_text(message[:MAX_TEXT]))
         self.error_class: ErrorClass = error_class
         self.retry_after_s = _seconds(retry_after_s)
 

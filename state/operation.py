@@ -117,8 +117,9 @@ class Operation:
 
     @property
     def to_come(self) -> int | None:
-        """When something is to be done about an outcome that is not the last word: a lookup, or the next try."""
-        return self.next_at if self.status in {"unknown", "failed"} else None
+        """When something is to be done about what is not the last word: a lookup, the next try, the next read-back."""
+        unread = self.status == "committed" and self.verified is None
+        return self.next_at if unread or self.status in {"unknown", "failed"} else None
 
 
 # One level of names that only trusted code may give; a proposal that holds one is refused at any depth.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, null, select, update
 
 from state.digest import Json
 from state.errors import OperationMismatch
@@ -59,7 +59,7 @@ _KEEP = Statement(
 _VERIFY = Statement(
     update(operations)
     .where(_OP, operations.c.status == "committed")
-    .values(verified=param("agrees"), updated_at=param("now"))
+    .values(verified=param("agrees"), next_at=null(), updated_at=param("now"))
 )
 
 

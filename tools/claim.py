@@ -12,7 +12,7 @@ from typing import Literal
 
 from state.budget import shortfall
 from state.digest import operation_digest
-from state.errors import ErrorClass, OperationKeyConflict, ToolError
+from state.errors import RETRYABLE, ErrorClass, OperationKeyConflict, ToolError
 from state.operation import Operation
 from state.run import Lease
 from store import approvals, effects, operations
@@ -20,12 +20,12 @@ from store.ledger import Ledger
 from store.runs import budget_of
 from store.transaction import RunTransaction
 from tools.backoff import backoff_ms
-from tools.contract import CancelToken, WriteTool, foreign
+from tools.contract import CancelToken, WriteTool, version_of
+from tools.lookup import call_span_ms, next_lookup
 from tools.policy import Policy
 from tools.settle import moved, named, settled
 
 MAX_CALLS = 3
-RETRYABLE = frozenset({"transient", "rate_limited"})  # nothing was done, and it may go better next time
 FOR_EVER = 2**62  # milliseconds since 1970
 IN_DOUBT = frozenset({"dispatched", "unknown"})
 
@@ -58,7 +58,7 @@ class Claim:
         except ToolError as error:  # it cannot be found out whether it may happen, so it does not
             no = No("cancelled", error.error_class, f"it could not be checked: {error}")
             with self._ledger.acting(lease) as tx:
-                return self._refuse(tx, operation, no)
+                return self._refuse(tx, operation, no, tool)
 
     def _version_now(self, operation: Operation, tool: WriteTool, token: CancelToken) -> int | None:
         """Asked of the target, a few times if need be. Raises ToolError."""
@@ -67,7 +67,7 @@ class Claim:
             return None
         for attempt in itertools.count(1):
             try:
-                return foreign(lambda: tool.resource_version(resource), "transient")
+                return version_of(tool, resource)
             except ToolError as error:
                 if error.error_class not in RETRYABLE or attempt >= MAX_CALLS or token.tripped:
                     raise
@@ -78,7 +78,7 @@ class Claim:
         with self._ledger.acting(lease) as tx:
             no = self._no(tx, operation, tool, current)
             if no is not None:
-                return self._refuse(tx, operation, no)
+                return self._refuse(tx, operation, no, tool)
             until = _dedups_until(tool, tx.now)
             if not effects.own_effect(tx, operation, lease.fence, until):
                 taken = self._taken(tx, operation, lease, until)
@@ -94,9 +94,9 @@ class Claim:
 
     def _no(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> No | None:
         """Why the operation must not be claimed now, or None if it may."""
-        made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
-        if made >= MAX_CALLS or shortfall(*budget_of(tx.run), {"tool_calls": 1}) is not None:
-            return No("no_budget", "transient", f"not found after {made} calls")
+        no = self._spent(tx, operation)
+        if no is not None:
+            return no
         start = self._policy.may_start(tx.connection, tx.tenant, tx.run["requester"], tx.run["agent_id"])
         for ruling in (self._policy.may_act(tx.run["requester"], tool, operation.resource), start):
             if not ruling.allowed:
@@ -109,6 +109,15 @@ class Claim:
                 return no
         if current != operation.resource_version:
             return No("superseded", "resource_changed", "resource changed")
+        return None
+
+    @staticmethod
+    def _spent(tx: RunTransaction, operation: Operation) -> No | None:
+        made = effects.calls_made(tx.connection, tx.tenant, operation.operation_id)
+        if made >= MAX_CALLS:
+            return No("cancelled", "transient", f"given up after {made} calls")
+        if shortfall(*budget_of(tx.run), {"tool_calls": 1}) is not None:
+            return No("no_budget", "transient", "no budget is left for another call")
         return None
 
     def _not_approved(self, tx: RunTransaction, operation: Operation) -> No | None:
@@ -127,24 +136,18 @@ class Claim:
             return No("expired", "approval_expired", "approved")
         return None
 
-    def _refuse(self, tx: RunTransaction, operation: Operation, no: No) -> str:
-        """Write down that it was not claimed. A claim that was made before is given back: as failed where it is proven
-        that nothing was done, as unknown where it is not.
-        """
+    def _refuse(self, tx: RunTransaction, operation: Operation, no: No, tool: WriteTool) -> str:
+        """Write down that it was not claimed."""
         if no.becomes == "denied":
             tx.event("policy.denied", {**named(operation), "rule": no.detail})
+        if operation.status in IN_DOUBT:
+            return self._give_back(tx, operation, no, tool)
+        if no.becomes == "no_budget":
+            return no.becomes
         if operation.status == "failed":  # it was to be tried again
             operations.keep(tx, operation, error_class=no.error_class, detail=no.detail)
             tx.add(repairs=1)
             return "failed"
-        if operation.status in IN_DOUBT:
-            proof = effects.proven_not_done(tx.connection, tx.tenant, operation.operation_id)
-            status = "failed" if proof else "unknown"
-            error_class = no.error_class if proof else "unknown_outcome"
-            settled(tx, operation, status, error_class=error_class, detail=no.detail, by="claim")
-            return status
-        if no.becomes == "no_budget":
-            return no.becomes
         if no.becomes == "cancelled":
             said = {"error_class": no.error_class, "detail": no.detail, "outcome": "cancelled"}
             tx.event("tool.call.failed", {**named(operation), **said})
@@ -157,6 +160,21 @@ class Claim:
         error_class = {"denied": "permission_revoked", "cancelled": no.error_class}.get(no.becomes)
         operations.move(tx, operation, no.becomes, error_class=error_class, detail=no.detail)
         return no.becomes
+
+    def _give_back(self, tx: RunTransaction, operation: Operation, no: No, tool: WriteTool) -> str:
+        """A claim that was made before is not made again: failed where it is proven that nothing was done, and then
+        still to be tried if only budget was wanting; else unknown, with the lookups that are left.
+        """
+        if effects.proven_not_done(tx.connection, tx.tenant, operation.operation_id):
+            next_at = tx.now if no.becomes == "no_budget" else None
+            known = {"error_class": no.error_class, "detail": no.detail}
+            settled(tx, operation, "failed", **known, next_at=next_at, by="claim")
+            return "failed"
+        claim = effects.claim_of(tx.connection, tx.tenant, operation.operation_key)
+        next_at = next_lookup(tx, operation, tool, claim, already_counted=True)
+        known = {"error_class": "unknown_outcome", "detail": no.detail}
+        settled(tx, operation, "unknown", **known, next_at=next_at, by="claim")
+        return "unknown"
 
     # --- whose key is it? ---------------------------------------------------------------------------------
 
@@ -192,7 +210,12 @@ class Claim:
 
 
 def _dedups_until(tool: WriteTool, now: int) -> int | None:
-    """Until when the target itself makes one object per key, in milliseconds since 1970 UTC."""
+    """Until when a repeat under the key may be claimed and still arrives while the target knows the key.
+
+    In milliseconds since 1970 UTC; None for a target that makes no promise about keys.
+    """
     if not tool.dedups_by_key:
         return None
-    return FOR_EVER if tool.key_valid_for_s is None else now + int(tool.key_valid_for_s * 1000)
+    if tool.key_valid_for_s is None:
+        return FOR_EVER
+    return now + int(tool.key_valid_for_s * 1000) - call_span_ms(tool)

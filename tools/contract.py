@@ -21,6 +21,7 @@ from state.clock import Permit
 from state.digest import Json, plain_text
 from state.errors import ErrorClass, InputInvalid, ToolError
 
+MAX_VERSION = 2**63
 T = TypeVar("T")
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,63}$")
 
@@ -181,7 +182,11 @@ class WriteTool(Tool):
 
     @abstractmethod
     def lookup(self, call: Call) -> Receipt | None:
-        """What has happened under the call's key, or None. Raises ToolError if that cannot be found out now."""
+        """What has happened under the call's key, or None. Raises ToolError if that cannot be found out now.
+
+        `key_conflict` means that nothing of this operation has happened: only for what was certainly not made by it.
+        What may be its own, changed meanwhile, is an `unknown_outcome`.
+        """
 
     @abstractmethod
     def read_back(self, object_id: str) -> Json | None:
@@ -201,6 +206,14 @@ def foreign(call: Callable[[], T], unforeseen: ErrorClass) -> T:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
         raise ToolError(unforeseen, in_words(error)) from error
+
+
+def version_of(tool: WriteTool, resource: str) -> int | None:
+    """The version of a resource now. Raises ToolError where the target does not say one that can be kept."""
+    version: Any = foreign(lambda: tool.resource_version(resource), "transient")
+    if version is None or (type(version) is int and abs(version) < MAX_VERSION):
+        return version
+    raise ToolError("internal", f"{tool.name}: the version of {resource} is no whole number of 63 bits.")
 
 
 def in_words(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from state.clock import Permit
 from state.digest import Json, canonical, plain_text
-from state.errors import ErrorClass, ToolError
+from state.errors import RETRYABLE, ErrorClass, ToolError
 from state.operation import Operation
 from state.run import Lease
 from store import effects
@@ -26,7 +26,7 @@ from store.ledger import Ledger
 from store.transaction import RunTransaction
 from tools.backoff import backoff_ms
 from tools.calling import act
-from tools.claim import IN_DOUBT, MAX_CALLS, RETRYABLE, Claim
+from tools.claim import IN_DOUBT, MAX_CALLS, Claim
 from tools.contract import Call, CancelToken, ReadTool, WriteTool, foreign
 from tools.lookup import ask, dedups, horizon_ms, next_lookup, wrong_receipt
 from tools.policy import Policy
@@ -34,6 +34,7 @@ from tools.settle import moved, settled
 
 SHORT_WAIT_MS = 2_000
 RETRY_BASE_MS, RETRY_CAP_MS = 500, 30_000
+MAX_BEGUN = 10_000
 MAX_RESULT_BYTES = 4 * 1024 * 1024
 
 
@@ -77,6 +78,7 @@ class Gateway:
         self._ledger = ledger
         self._is_dead = is_dead
         self._claim = Claim(ledger, policy)
+        self._begun: dict[str, int] = {}  # our own last claim of a key, by the clock that does not jump
 
     def execute(self, lease: Lease, operation: Operation, tool: WriteTool, task: Json, token: CancelToken) -> str:
         """Bring an operation as far as it can get now. Raises LeaseLost, GuardRefused."""
@@ -134,6 +136,9 @@ class Gateway:
         status = self._claim.take(lease, operation, tool, call.token)
         if status != "dispatched":
             return status
+        if len(self._begun) >= MAX_BEGUN:
+            self._begun.clear()
+        self._begun[operation.operation_key] = self._ledger.clock.monotonic()
         return self._act(lease, moved(operation, "dispatched"), tool, replace(call, permit=permit))
 
     def _act(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
@@ -175,7 +180,7 @@ class Gateway:
         """
         found = ask(tool, call, operation)
         claim = self._ledger.claim_of(operation.operation_key)
-        if found.status == "absent" and self._is_proof(lease, tool, claim):
+        if found.status == "absent" and self._is_proof(lease, tool, claim, operation.operation_key):
             return self._not_done(lease, operation, repeat)
         with self._ledger.settling(lease) as tx:
             not_seen = found.status == "absent" or tool.lookups == 0
@@ -209,12 +214,16 @@ class Gateway:
             settled(tx, operation, "failed", error_class="transient", detail=detail, by="lookup")
         return "failed"
 
-    def _is_proof(self, lease: Lease, tool: WriteTool, claim: Claimed | None) -> bool:
+    def _is_proof(self, lease: Lease, tool: WriteTool, claim: Claimed | None, key: str) -> bool:
         """Does "not found" mean that it was not done? Not while an earlier call may still be on its way."""
         if not tool.lookup_is_authoritative or claim is None:
             return False
         over = claim.fence == lease.fence or self._is_dead(claim.owner)
-        return (over and tool.ends_with_its_call) or self._ledger.clock.now() > claim.claimed_at + horizon_ms(tool)
+        if over and tool.ends_with_its_call:
+            return True
+        clock, begun = self._ledger.clock, self._begun.get(key)
+        jumped = begun is not None and clock.monotonic() <= begun + horizon_ms(tool)
+        return not jumped and clock.now() > claim.claimed_at + horizon_ms(tool)
 
     # --- settle ---------------------------------------------------------------------------------------------
 

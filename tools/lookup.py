@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from state.digest import plain_text
-from state.errors import ErrorClass, ToolError
+from state.errors import RETRYABLE, ErrorClass, ToolError
 from state.operation import Operation
 from store import effects
 from store.effects import Claimed
 from store.transaction import RunTransaction
 from tools.backoff import backoff_ms
-from tools.claim import RETRYABLE
 from tools.contract import Call, Receipt, WriteTool, foreign
 
 LOOKUP_BASE_MS, LOOKUP_CAP_MS = 250, 60_000
@@ -54,7 +52,7 @@ def wrong_receipt(receipt: Any, operation: Operation) -> str | None:
     if not isinstance(receipt, Receipt):
         return f"the target answered with {type(receipt).__name__} instead of a receipt"
     given: Any = receipt.object_id
-    if not isinstance(given, str) or not 0 < len(given) <= MAX_ID or given != plain_text(given):
+    if not isinstance(given, str) or not 0 < len(given) <= MAX_ID or not given.isprintable():
         return "the target's receipt has no usable id"
     if receipt.digest != operation.digest:
         return "the target's receipt is for other arguments"
@@ -63,7 +61,12 @@ def wrong_receipt(receipt: Any, operation: Operation) -> str | None:
 
 def horizon_ms(tool: WriteTool) -> int:
     """How long after a claim a call may be under way (it begins within its permit), or what it did be unseen."""
-    return int((2 * tool.longest_call_s + tool.visible_within_s) * 1000)
+    return call_span_ms(tool) + int(tool.visible_within_s * 1000)
+
+
+def call_span_ms(tool: WriteTool) -> int:
+    """How long after a claim its call is over at the latest: it begins within its permit, and then takes its time."""
+    return int(2 * tool.longest_call_s * 1000)
 
 
 def dedups(claim: Claimed | None, now: int) -> bool:
@@ -71,9 +74,14 @@ def dedups(claim: Claimed | None, now: int) -> bool:
     return claim is not None and claim.dedups_until is not None and claim.dedups_until > now
 
 
-def next_lookup(tx: RunTransaction, operation: Operation, tool: WriteTool, claim: Claimed | None) -> int | None:
-    """When to look again, or None when the lookups are spent. The last one comes when all that was done is visible."""
-    made = effects.lookups_made(tx.connection, tx.tenant, operation.operation_id) + 1
+def next_lookup(
+    tx: RunTransaction, operation: Operation, tool: WriteTool, claim: Claimed | None, *, already_counted: bool = False
+) -> int | None:
+    """When to look again, or None when the lookups are spent. The last one comes when all that was done is visible.
+
+    The lookup that leads here is `already_counted` where it has been recorded before.
+    """
+    made = effects.lookups_made(tx.connection, tx.tenant, operation.operation_id) + (not already_counted)
     if made >= tool.lookups:
         return None
     at = tx.now + backoff_ms(made, base_ms=LOOKUP_BASE_MS, cap_ms=LOOKUP_CAP_MS)

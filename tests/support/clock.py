@@ -15,10 +15,11 @@ class ManualClock:
 
     def __init__(self, now: int = START) -> None:
         self._now = now
+        self._jumped = 0
         self._meanwhile: list[Callable[[], object]] = []
 
     def now(self) -> int:
-        return self._now
+        return self._now + self._jumped
 
     def monotonic(self) -> int:
         return self._now
@@ -33,6 +34,10 @@ class ManualClock:
     def at_the_next_wait(self, act: Callable[[], object]) -> None:
         """While somebody waits, this happens, and it must end the wait."""
         self._meanwhile.append(act)
+
+    def jumps(self, *, seconds: float) -> None:
+        """Somebody sets the wall clock; the other one knows nothing of it."""
+        self._jumped += int(seconds * 1000)
 
     def passes(self, *, seconds: float) -> None:
         self._now += int(seconds * 1000)

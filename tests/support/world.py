@@ -136,6 +136,11 @@ class World:
         self.only_agents = ["noter"]
         self.outside = replace(self.outside, tools=tools)
 
+    def loses_its_agents(self) -> None:
+        """This program has the agent `ticket` alone, and no tool but the shipped ones."""
+        self.only_agents, self.outside = ["ticket"], Outside()
+        self.changes.pop("tools", None)
+
     def dies(self, **databases: Any) -> None:
         """`ledger=` or `business=` a database that dies; see `faults`."""
         named = {f"{name}_database": opened for name, opened in databases.items()}
