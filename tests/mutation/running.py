@@ -27,6 +27,7 @@ from tests.mutation.mutants import mutated
 
 FIRST = 12
 ALWAYS_S = 20.0
+UNCHANGED = -1
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Trial:
     change: str
     tests: Sequence[str]
     outcome: str = "uncovered"
+    killer: str = ""
 
 
 @dataclass
@@ -56,9 +58,23 @@ def import_foreign() -> None:
 
 
 def try_all(path: str, trials: Sequence[Trial], seconds: dict[str, float], jobs: int) -> None:
-    """Sets each trial's outcome. Called in a process of its own, per file."""
+    """Sets each trial's outcome. Called in a process of its own, per file.
+
+    The unchanged module is tried first, with every test that will be asked: if these fail by themselves, the failure of
+    one tells nothing, and nothing is tried.
+    """
     _import_independent(path)
-    source, killers = (ROOT / path).read_text(), Counter[str]()
+    source = (ROOT / path).read_text()
+    asked = sorted({test for trial in trials for test in trial.tests})
+    control = Trial(UNCHANGED, 0, "nothing", asked)
+    _try(path, source, [control], seconds, 1)
+    if asked and control.outcome != "survived":
+        raise RuntimeError(f"{path}: unchanged it was {control.outcome} by {control.killer}: nothing is proven.")
+    _try(path, source, trials, seconds, jobs)
+
+
+def _try(path: str, source: str, trials: Sequence[Trial], seconds: dict[str, float], jobs: int) -> None:
+    killers = Counter[str]()
     waiting: list[tuple[Trial, Sequence[str]]] = [(trial, ()) for trial in reversed(trials) if trial.tests]
     running: dict[int, _Running] = {}
     while waiting or running:
@@ -71,12 +87,14 @@ def try_all(path: str, trials: Sequence[Trial], seconds: dict[str, float], jobs:
             pid, said = _forked(path, source, trial.number, now)
             until = time.monotonic() + ALWAYS_S + 10 * sum(seconds[each] for each in now)
             running[pid] = _Running(trial, rest, until, said)
-        for pid, code in _ended(running, killers):
+        for pid, code, killer in _ended(running):
             each = running.pop(pid)
+            killers.update([killer] if killer else [])
             if code == 0 and each.rest:
                 waiting.append((each.trial, each.rest))
             else:
                 each.trial.outcome = {0: "survived", None: "timeout"}.get(code, "killed")
+                each.trial.killer = killer or f"exit status {code}"
 
 
 def _first(trial: Trial, killers: Counter[str]) -> list[str]:
@@ -84,7 +102,8 @@ def _first(trial: Trial, killers: Counter[str]) -> list[str]:
     return list(dict.fromkeys([*best, *trial.tests[: FIRST - len(best)]]))
 
 
-def _ended(running: dict[int, _Running], killers: Counter[str]) -> Iterator[tuple[int, int | None]]:
+def _ended(running: dict[int, _Running]) -> Iterator[tuple[int, int | None, str]]:
+    """Process, exit status (None after its time) and the test that failed."""
     time.sleep(0.003)
     for pid in list(running):
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -94,10 +113,10 @@ def _ended(running: dict[int, _Running], killers: Counter[str]) -> Iterator[tupl
         if not done:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-        if running[pid].said.exists():
-            killers[running[pid].said.read_text()] += 1
+        said = running[pid].said
+        killer = said.read_text() if said.exists() else ""
         shutil.rmtree(_folder(pid), ignore_errors=True)
-        yield pid, code
+        yield pid, code, killer
 
 
 def _folder(pid: int) -> Path:
@@ -125,14 +144,15 @@ def _tried(path: str, source: str, number: int, tests: Sequence[str]) -> int:
     folder = _folder(os.getpid())
     folder.mkdir()
     sys.dont_write_bytecode = True
-    sys.meta_path.insert(0, _Mutated(path, mutated(source, number)))
+    sys.meta_path.insert(0, _Mutated(path, ast.parse(source) if number == UNCHANGED else mutated(source, number)))
 
     class Plugin:
         def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
             if report.failed:
                 (folder / "killer").write_text(report.nodeid)
 
-    quiet = ["-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov", "-p", "no:terminal"]
+    quiet = ["-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov"]
+    quiet += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # what was imported before the fork is not rewritten
     return int(pytest.main([*quiet, f"--basetemp={folder / 'base'}", *tests], [Plugin()]))
 
 
