@@ -94,7 +94,7 @@ def _go_on(tx: RunTransaction, facts: Facts, operation: Operation, settlement: S
 def _check(settlement: Settlement) -> None:
     object_id = settlement.object_id
     if object_id is not None and not (0 < len(object_id) <= MAX_ID and object_id.isprintable()):
-        raise InputInvalid(f"The object's id must be printable text of 1 to {MAX_ID} characters, as the target gives it.")
+        raise InputInvalid(f"The object's id must be printable, with 1 to {MAX_ID} characters, as its target has it.")
     if len(settlement.comment) > MAX_COMMENT or settlement.comment != plain_text(settlement.comment):
         raise InputInvalid(f"The comment must be plain text of at most {MAX_COMMENT} characters.")
 
