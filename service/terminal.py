@@ -73,12 +73,12 @@ class Screen:
         facts.add_row(Text("digest", style="dim"), Text(asked["digest"]))
         facts.add_row(Text("open until", style="dim"), Text(asked["expires_at"]))
         facts.add_row(Text("approval", style="dim"), Text(asked["id"]))
-        title = f"{asked['tool']}, asked for by {plain(asked['requester'])}"
+        title = Text(plain(f"{asked['tool']}, asked for by {asked['requester']}"))
         body = Group(*parts, facts)
         if self._out.is_terminal:
             self._out.print(Panel(body, title=title, title_align="left", border_style="yellow"))
         else:
-            self._out.print(Group(Text(title), body))
+            self._out.print(Group(title, body))
 
     @staticmethod
     def _difference(rows: Sequence[Json]) -> Table:
@@ -111,7 +111,7 @@ class Screen:
             if actions:
                 self.line(title, "bold")
             for each in actions:
-                self.line(f"  {each['command']}")
+                self.line(f"  {plain(each['command'])}")
 
     def ask(self, question: str) -> str:
         """A line from the person. Raises EOFError, KeyboardInterrupt."""
@@ -138,7 +138,7 @@ def _effect(run: Json) -> str:
     verified = {each["operation_id"]: each["verified"] for each in run["operations"]}
     said = {True: ", read back and as approved", False: ", but reads back differently", None: ""}
     words = [
-        f"{plain(each['tool'])} -> {each['object_id']}{said[verified.get(each['operation_id'])]}"
+        f"{plain(each['tool'])} -> {plain(each['object_id'])}{said[verified.get(each['operation_id'])]}"
         for each in run["effects"]["committed"]
     ]
     words += [f"{plain(each['tool'])}: outcome unknown" for each in run["effects"]["unknown"]]

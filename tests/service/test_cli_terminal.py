@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.terminal import Screen
 from service.wording import plain
 from tests.support.cli import TICKET, Cli
 
@@ -84,6 +85,28 @@ def test_what_a_file_says_cannot_move_the_cursor_or_look_like_markup(remit: Cli)
     assert "\x07" not in said.out
     assert "\u202e" not in said.out
     assert "[red]2026[/red]" in said.out
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(remit: Cli):
+    for action in ("start", "write"):
+        remit.json("grants", "give", "[/x] [b]eve", action)
+
+    said = remit.at_a_terminal("later\n", *RUN, user="[/x] [b]eve")
+
+    assert (said.code, "asked for by [/x] [b]eve" in said.out) == (3, True)
+
+
+def test_the_id_that_a_target_gave_cannot_draw_on_the_terminal(capsys: pytest.CaptureFixture[str]):
+    effect = {"operation_id": "op-1", "tool": "send", "object_id": "T-1\x1b[2J\u202e"}
+    run = {
+        **dict.fromkeys(("run_id", "agent_id", "created_by", "status", "status_reason"), "x"),
+        **{"desired_action": "none", "actions": [], "operations": [], "result": None, "failure": None},
+        "effects": {"committed": [effect], "unknown": [], "failed": []},
+    }
+
+    Screen().run(run)
+
+    assert "send -> T-1\\u001b[2J\\u202e" in capsys.readouterr().out
 
 
 def test_every_character_of_a_value_is_shown():
