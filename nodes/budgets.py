@@ -19,6 +19,7 @@ from store.transaction import RunTransaction
 from tools.policy import Policy
 
 MAX_GRANT = 10**15
+MAX_LIMIT = 2**62
 
 
 class Budgets:
@@ -89,6 +90,8 @@ def _raised(tx: RunTransaction, more: Mapping[str, int]) -> dict[str, int]:
         if limit is None:
             raise InputInvalid(f"Run {tx.run_id} has no limit of {measure}: it needs no more.")
         limits[measure] = limit + amount
+        if limits[measure] > MAX_LIMIT:
+            raise InputInvalid(f"{measure}: the limit of run {tx.run_id} would be more than {MAX_LIMIT}; give less.")
     return limits
 
 

@@ -111,6 +111,21 @@ def test_an_edit_that_the_sources_do_not_bear_out_is_refused(world: World) -> No
     assert world.tickets == []
 
 
+def test_an_edit_for_a_tool_that_this_program_does_not_have_is_refused(world: World) -> None:
+    run = world.noter()
+    asked = run.question
+    edited = {**asked.arguments, "text": "mended"}
+    world.restart()
+    world.agent_has(tools=("read_notice@1",))
+
+    refusal = run.refused(
+        {"decisions": [{"approval_id": asked.approval_id, "digest": asked.digest, "type": "edit", "arguments": edited}]}
+    )
+
+    assert "this program does not have create_note" in str(refusal)
+    assert (run.question, world.notes) == (asked, [])
+
+
 def test_an_actor_without_authority_cannot_approve(world: World) -> None:
     run = world.check()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nodes.budgets import MAX_GRANT, MAX_LIMIT
 from state.actor import Actor
 from state.budget import Budget
 from state.errors import Conflict, InputInvalid, NotAllowed, RunAlreadyTerminal
@@ -111,3 +112,15 @@ def test_an_approved_effect_waits_for_budget_and_happens_once(world: World) -> N
     run.gets(tool_calls=1).approve()
 
     assert (run.status, len(world.tickets)) == ("succeeded/completed", 1)
+
+
+def test_a_limit_stays_a_number_that_can_be_kept(loop_world: World) -> None:
+    run = out_of_turns(loop_world)
+    limit = MAX_LIMIT - MAX_GRANT + 1
+    with loop_world.parts.ledger.control(run.run_id, Actor("ada")) as tx:
+        tx.set(max_turns=limit)  # as after thousands of grants
+
+    with pytest.raises(InputInvalid, match=f"more than {MAX_LIMIT}; give less"):
+        loop_world.parts.budgets.grant(Actor("ada"), run.run_id, {"turns": MAX_GRANT})
+
+    assert (run.status, run.row.limits["turns"]) == ("waiting/budget", limit)
