@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,9 +78,12 @@ def test_a_refusal_is_told_to_the_decider(world: World) -> None:
     assert (run.status, box.letters, run.writes) == ("succeeded/completed", ["bob"], ["failed", "committed"])
 
 
-@pytest.mark.parametrize("receipt", [Receipt("", "x"), Receipt("letter-1", "another digest")])
-def test_success_needs_a_receipt_for_exactly_this(world: World, receipt: Receipt) -> None:
-    box = Box(answers=[lambda _: receipt], forgets=True)
+NO_RECEIPTS = [{"digest": "another"}, *[{"object_id": each} for each in ("", "a\x1b[2J", "a\nb", "\u202e", "x" * 501)]]
+
+
+@pytest.mark.parametrize("wrong", NO_RECEIPTS)
+def test_success_needs_a_receipt_for_exactly_this(world: World, wrong: dict[str, str]) -> None:
+    box = Box(answers=[lambda receipt: replace(receipt, **wrong)], forgets=True)
     world.sends_letters(box, letters("ada"))
 
     run = world.noter().approve()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from state.errors import ToolError
+from state.errors import MAX_TEXT, ToolError
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,7 @@ from state.errors import ToolError
 )
 def test_a_target_asks_for_a_wait_of_at_most_a_day(asked_for: Any, kept: float | None) -> None:
     assert ToolError("rate_limited", "busy", retry_after_s=asked_for).retry_after_s == kept
+
+
+def test_what_a_tool_says_is_bounded() -> None:
+    assert str(ToolError("internal", "x" * 10_000_000)) == "x" * MAX_TEXT
