@@ -34,9 +34,8 @@ def agent(ledger: Ledger, registry: Registry) -> Agent:
         decider=None,
         tools=tuple(sorted(tool.id for tool in tools.values())),
     )
-    return Agent(
-        definition, Task, CompensationRules(ledger.operation, tools, lambda tool_id: registry.get(tool_id) is not None)
-    )
+    rules = CompensationRules(ledger.operation, tools, lambda tool_id: registry.get(tool_id) is not None, ledger.made)
+    return Agent(definition, Task, rules)
 
 
 async def graph() -> Any:

@@ -162,6 +162,8 @@ class Wait(_Pause):
         """What is waited for: the outcomes that somebody has to settle, or the time of the next look."""
         if where.reason == "reconciliation":
             return {"operations": [each.operation_id for each in facts.operations if each.status == "unknown"]}
+        if where.reason == "migration":
+            return {"needs": facts.run.agent_version}
         if where.reason == "external":
             return {"again_at": iso(self._wake_at(facts, where))}
         return {}

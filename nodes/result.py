@@ -100,7 +100,8 @@ def _read(operation: Operation, result: Json) -> str:
 def _detail(facts: Facts, operations: Sequence[Operation]) -> str:
     """The last thing that went wrong, in the words it was recorded with."""
     for operation in reversed(operations):
-        if operation.detail and operation.status != "committed":
+        said_nothing = operation.status == "cancelled" and operation.error_class is None  # but that the run ended
+        if operation.detail and operation.status != "committed" and not said_nothing:
             return operation.detail
     if facts.turn is not None:
         return facts.turn.refusal or str(facts.turn.proposal.get("error", ""))

@@ -49,7 +49,7 @@ _STATUSES = {
     "timed_out": "timed out",
     "budget_exceeded": "out of budget",
 }
-_DETAILS = ("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule")
+_DETAILS = ("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule", "needs")
 
 
 def event_words(event: Json) -> str:

@@ -80,7 +80,10 @@ class OperationNotFound(NotFound):
     code = "OPERATION_NOT_FOUND"
 
     def __init__(self, operation_id: str) -> None:
-        super().__init__(f"There is no operation {operation_id!r}. `remit doubt` lists those whose outcome is unknown.")
+        super().__init__(
+            f"There is no operation {operation_id!r}. `remit doubt` lists those whose outcome is unknown, "
+            "`remit show RUN` those of a run."
+        )
 
 
 class AgentNotFound(NotFound):

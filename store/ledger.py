@@ -190,6 +190,12 @@ class Ledger:
             raise OperationNotFound(operation_id)
         return found
 
+    def made(self, operation_key: str) -> str | None:
+        """The object of the effect that is committed under this key, or None."""
+        with self.database.read() as connection:
+            row = effects.effect(connection, self.tenant, operation_key)
+        return row["object_id"] if row is not None and row["status"] == "committed" else None
+
     def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
         """What the reads of a run gave, from a turn on, in order."""
         with self.database.read() as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from tests.support.ticket_service import TicketService
 from tests.support.world import World
 
 ENGINES = ("loop", "langgraph")
+
+# A shell that starts us in the background has Ctrl-C ignored, and our children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=ENGINES)

@@ -187,7 +187,7 @@ class Claim:
             effects.reclaim_effect(tx, operation, lease.fence, until)
             return None
         if owner["digest"] != operation.digest:
-            return self._conflict(tx, operation, owner["operation_id"])
+            return self._conflict(tx, operation, f"{owner['operation_id']} of run {owner['run_id']}")
         if owner["status"] != "committed":
             return "busy"
         operations.move(tx, operation, "dispatched")

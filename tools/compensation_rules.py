@@ -21,6 +21,7 @@ class CompensationRules:
     """`find` gives an operation; `tools` are those that compensate, by the name of the tool whose effect it is.
 
     `registered` says of a tool's id whether this program has it: what another version did is not for us to take back.
+    `done` says what was made under an operation key, if anything: nothing is taken back twice.
     """
 
     def __init__(
@@ -28,10 +29,12 @@ class CompensationRules:
         find: Callable[[str], Operation],
         tools: Mapping[str, WriteTool],
         registered: Callable[[str], bool],
+        done: Callable[[str], str | None],
     ) -> None:
         self._find = find
         self._tools = tools
         self._registered = registered
+        self._done = done
 
     def accept_input(self, given: Json) -> Json:
         """Raises InputInvalid, OperationNotFound, and Conflict for what is not there to be taken back."""
@@ -51,6 +54,10 @@ class CompensationRules:
                 f"{operation_id} was done by {made_by}, which this program does not have: take it back there."
             )
         arguments = tool.compensation(operation.arguments, operation.object_id)
+        key = tool.operation_key(arguments)
+        before = None if key is None else self._done(key)
+        if before is not None:
+            raise Conflict(f"{operation.object_id} was taken back already, by {before}.")
         made = {"run": operation.run_id, "object_id": operation.object_id}
         return {"operation": operation_id, **made, "tool": tool.name, "arguments": arguments}
 
