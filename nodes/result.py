@@ -100,6 +100,11 @@ def _read(operation: Operation, result: Json) -> str:
 def _detail(facts: Facts, operations: Sequence[Operation]) -> str:
     """The last thing that went wrong, in the words it was recorded with."""
     for operation in reversed(operations):
+        if _adopted(operation) and operation.verified is False:
+            return (
+                f"{operation.tool} {operation.object_id} was there already, under the same key, and does not read back"
+                " as approved: it was changed or taken back since."
+            )
         said_nothing = operation.status == "cancelled" and operation.error_class is None  # but that the run ended
         if operation.detail and operation.status != "committed" and not said_nothing:
             return operation.detail

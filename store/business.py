@@ -21,7 +21,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from state.clock import Clock, Permit, iso
 from state.digest import Json
 from state.errors import ToolError
-from store.business_tables import FIELDS, KINDS, business_metadata, effects, grants, resources
+from store.business_tables import FIELDS, KINDS, business_metadata, effects, grants, resources, withdrawals
 from store.database import Connection, Database, Row, Statement, inserting, param
 
 BUSINESS_HEAD = "0002"
@@ -40,6 +40,11 @@ _LIST = {
     )
     for kind, table in KINDS.items()
 }
+_WITHDRAWN = Statement(
+    select(withdrawals.c.object_id)
+    .where(withdrawals.c.tenant_id == param("tenant"), withdrawals.c.ticket == param("ticket"))
+    .limit(1)
+)
 _INSERT_EFFECT = inserting(effects)
 _EFFECT = Statement(
     select(effects).where(effects.c.tenant_id == param("tenant"), effects.c.operation_key == param("operation_key"))
@@ -191,6 +196,11 @@ class BusinessStore:
         with self.database.read() as connection:
             row = connection.one(_READ[kind], self._key(object_id=object_id))
         return None if row is None else {name: row[name] for name in FIELDS[kind]}
+
+    def withdrawn(self, ticket: str) -> bool:
+        """Has this ticket been taken back?"""
+        with self.database.read() as connection:
+            return connection.one(_WITHDRAWN, self._key(ticket=ticket)) is not None
 
     def objects(self, kind: str, limit: int = 1000) -> list[Json]:
         """Newest first, with `object_id, created_by, created_at` beside the fields."""

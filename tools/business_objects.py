@@ -23,6 +23,7 @@ class Reader(Protocol):
     """Reads objects back; not the connection that wrote them."""
 
     def read(self, kind: str, object_id: str) -> Json | None: ...
+    def withdrawn(self, ticket: str) -> bool: ...
 
 
 class CreateObject(WriteTool):
@@ -89,6 +90,10 @@ class CreateTicket(CreateObject):
     description = "Create one ticket that says where a record differs from its source."
     kind = "ticket"
     arguments = TicketArguments
+
+    def read_back(self, object_id: str) -> Json | None:
+        """A ticket that was taken back is not there any more."""
+        return None if self._reader.withdrawn(object_id) else super().read_back(object_id)
 
     def operation_key(self, arguments: Json) -> str:
         source = arguments["source_sha256"] or arguments["source"]

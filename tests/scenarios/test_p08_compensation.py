@@ -51,6 +51,19 @@ def test_a_ticket_is_taken_back_once_however_often_that_is_asked_for(world: Worl
     assert len(world.withdrawals) == 1
 
 
+def test_a_ticket_that_was_taken_back_is_not_there_for_who_asks_for_the_same_again(world: World) -> None:
+    ticket = world.ticket().approve().ticket_made
+    world.compensate(ticket.operation_id).approve()
+
+    again = world.ticket().approve()
+
+    assert (again.status, len(world.tickets)) == ("failed/verification_failed", 1)
+    assert (again.row.failure or {})["detail"] == (
+        f"create_ticket {ticket.object_id} was there already, under the same key, and does not read back as approved:"
+        " it was changed or taken back since."
+    )
+
+
 def test_only_what_is_committed_can_be_taken_back(world: World) -> None:
     waiting = world.check()
     (write,) = [each for each in waiting.operations if each.effect == "write"]
