@@ -93,8 +93,8 @@ class Screen:
     def run(self, run: Json) -> None:
         """The result of a run as a table, and what can be done next."""
         status = status_words(run["status"], run["status_reason"])
-        if run["desired_action"] != "none" and run["status"] != "cancelling":
-            status += f", asked to {run['desired_action']}"
+        if run["desired_action"] != "none" and run["status"] != "cancelling" and run["status_reason"] != "takeover":
+            status += f", asked to {run['desired_action'].replace('_', ' ')}"
         table = _grid()
         table.add_row(Text("run", style="dim"), Text(run["run_id"]))
         table.add_row(Text("agent", style="dim"), Text(f"{run['agent_id']}, for {plain(run['created_by'])}"))
@@ -139,6 +139,7 @@ def _effect(run: Json) -> str:
     said = {True: ", read back and as approved", False: ", but reads back differently", None: ""}
     words = [
         f"{plain(each['tool'])} -> {plain(each['object_id'])}{said[verified.get(each['operation_id'])]}"
+        f" ({each['operation_id']})"
         for each in run["effects"]["committed"]
     ]
     words += [f"{plain(each['tool'])}: outcome unknown" for each in run["effects"]["unknown"]]
@@ -149,6 +150,8 @@ def _outcome(run: Json) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run["result"]:
         found.append(("result", run["result"]["summary"]))
-    if run["failure"] and run["failure"].get("detail"):
-        found.append(("because", run["failure"]["detail"]))
+    failure = run["failure"] or {}
+    for title, name in (("because", "detail"), ("next", "advice")):
+        if failure.get(name):
+            found.append((title, failure[name]))
     return found

@@ -49,7 +49,20 @@ _STATUSES = {
     "timed_out": "timed out",
     "budget_exceeded": "out of budget",
 }
-_DETAILS = ("tool", "tools", "answer", "object_id", "outcome", "reason", "how", "error_class", "why", "detail", "rule", "needs")
+_DETAILS = (
+    "tool",
+    "tools",
+    "answer",
+    "object_id",
+    "outcome",
+    "reason",
+    "how",
+    "error_class",
+    "why",
+    "detail",
+    "rule",
+    "needs",
+)
 
 
 def event_words(event: Json) -> str:
