@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from nodes.agent import Agent
 from state.agent import AgentDefinition
 from store.ledger import Ledger
-from tools.compensation_rules import CompensationRules
+from tools.compensation_rules import CompensationRules, Known
 from tools.registry import Registry
 
 AGENT_ID = "compensation"
@@ -34,7 +34,8 @@ def agent(ledger: Ledger, registry: Registry) -> Agent:
         decider=None,
         tools=tuple(sorted(tool.id for tool in tools.values())),
     )
-    rules = CompensationRules(ledger.operation, tools, lambda tool_id: registry.get(tool_id) is not None, ledger.made)
+    known = Known(lambda tool_id: registry.get(tool_id) is not None, ledger.made, ledger.maker)
+    rules = CompensationRules(ledger.operation, tools, known)
     return Agent(definition, Task, rules)
 
 

@@ -54,7 +54,7 @@ def result_of(
     operations = [each for each, _ in made]
     result: Json = {
         "summary": _summary(status, reason, done, bool(effects["unknown"]), explanation)
-        + (" It was there already, under the same key." if any(_adopted(each) for each in operations) else ""),
+        + (" It was there already, under the same key." if any(each.adopted for each in operations) else ""),
         "why": explanation,
         "complete": status == "succeeded",
         "read": [_read(each, result) for each, result in made if each.effect == "read" and result is not None],
@@ -87,10 +87,6 @@ def _summary(status: str, reason: str, done: list[str], unknown: bool, explanati
     return said
 
 
-def _adopted(operation: Operation) -> bool:
-    return operation.status == "committed" and operation.detail == "deduplicated"
-
-
 def _read(operation: Operation, result: Json) -> str:
     """The tool, and of what it read the name and the content hash."""
     named = f"{operation.tool} {result.get('name', '')}".rstrip()
@@ -100,7 +96,7 @@ def _read(operation: Operation, result: Json) -> str:
 def _detail(facts: Facts, operations: Sequence[Operation]) -> str:
     """The last thing that went wrong, in the words it was recorded with."""
     for operation in reversed(operations):
-        if _adopted(operation) and operation.verified is False:
+        if operation.adopted and operation.verified is False:
             return (
                 f"{operation.tool} {operation.object_id} was there already, under the same key, and does not read back"
                 " as approved: it was changed or taken back since."

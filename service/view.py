@@ -175,7 +175,8 @@ def _outcomes(run: Run, operations: list[Operation], compensates: Callable[[str]
         if each.status == "unknown" and not each.in_flight:
             for action, command in _commands(each).items():
                 found.append({"action": f"settle_{action}", "operation_id": each.operation_id, "command": command})
-        if each.effect == "write" and each.status == "committed" and _unwanted(run) and compensates(each.tool):
+        made = each.effect == "write" and each.status == "committed" and not each.adopted
+        if made and _unwanted(run) and compensates(each.tool):
             command = f"remit compensate {each.operation_id}"
             found.append({"action": "compensate", "operation_id": each.operation_id, "command": command})
     if run.reason == "budget" and run.status == "waiting":

@@ -26,6 +26,7 @@ OperationStatus = Literal[
     "skipped",
 ]
 
+ADOPTED = "deduplicated"  # the detail of what another run had made
 _BEFORE = frozenset({"denied", "cancelled", "skipped"})
 OPERATION_MOVES: dict[str, frozenset[str]] = {
     "planned": frozenset({"awaiting_approval", "dispatched", "superseded"}) | _BEFORE,
@@ -109,6 +110,11 @@ class Operation:
     object_id: str | None
     verified: bool | None
     next_at: int | None = None  # when the next try or lookup may be made, in milliseconds since 1970 UTC
+
+    @property
+    def adopted(self) -> bool:
+        """Committed without a call: another run had made the same under the same key."""
+        return self.status == "committed" and self.detail == ADOPTED
 
     @property
     def in_flight(self) -> bool:

@@ -196,6 +196,12 @@ class Ledger:
             row = effects.effect(connection, self.tenant, operation_key)
         return row["object_id"] if row is not None and row["status"] == "committed" else None
 
+    def maker(self, operation_key: str) -> str | None:
+        """The run that owns the effect under this key, or None where there is none."""
+        with self.database.read() as connection:
+            row = effects.effect(connection, self.tenant, operation_key)
+        return None if row is None else row["run_id"]
+
     def sources(self, run_id: str, first_turn: int = 1) -> list[Source]:
         """What the reads of a run gave, from a turn on, in order."""
         with self.database.read() as connection:

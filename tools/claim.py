@@ -13,7 +13,7 @@ from typing import Literal
 from state.budget import shortfall
 from state.digest import operation_digest
 from state.errors import RETRYABLE, ErrorClass, OperationKeyConflict, ToolError
-from state.operation import Operation
+from state.operation import ADOPTED, Operation
 from state.run import Lease
 from store import approvals, effects, operations
 from store.ledger import Ledger
@@ -196,7 +196,7 @@ class Claim:
             moved(operation, "dispatched"),
             "committed",
             object_id=owner["object_id"],
-            detail="deduplicated",
+            detail=ADOPTED,
         )
         tx.event("tool.deduplicated", {**named(operation), "object_id": owner["object_id"]})
         return "committed"

@@ -7,6 +7,7 @@ arguments. It is an action like any other: planned, approved, claimed and read b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from state.acceptance import Expectation
@@ -17,24 +18,32 @@ from store.operations import Source
 from tools.contract import WriteTool
 
 
-class CompensationRules:
-    """`find` gives an operation; `tools` are those that compensate, by the name of the tool whose effect it is.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this program and its ledger know.
 
     `registered` says of a tool's id whether this program has it: what another version did is not for us to take back.
-    `done` says what was made under an operation key, if anything: nothing is taken back twice.
+    `done` says what was made under an operation key, if anything: nothing is taken back twice. `maker` is the run that
+    made it: it is taken back where it was made.
     """
+
+    registered: Callable[[str], bool]
+    done: Callable[[str], str | None]
+    maker: Callable[[str], str | None]
+
+
+class CompensationRules:
+    """`find` gives an operation; `tools` are those that compensate, by the name of the tool whose effect it is."""
 
     def __init__(
         self,
         find: Callable[[str], Operation],
         tools: Mapping[str, WriteTool],
-        registered: Callable[[str], bool],
-        done: Callable[[str], str | None],
+        known: Known,
     ) -> None:
         self._find = find
         self._tools = tools
-        self._registered = registered
-        self._done = done
+        self._known = known
 
     def accept_input(self, given: Json) -> Json:
         """Raises InputInvalid, OperationNotFound, and Conflict for what is not there to be taken back."""
@@ -44,18 +53,24 @@ class CompensationRules:
         operation = self._find(operation_id)
         if operation.effect != "write" or operation.status != "committed" or operation.object_id is None:
             raise Conflict(f"{operation_id} is {operation.status}: only an effect that is committed can be taken back.")
+        if operation.adopted:
+            maker = self._known.maker(operation.operation_key)
+            made = f"{operation_id} made nothing: {operation.object_id} was made by run {maker}"
+            raise Conflict(f"{made}; take it back there.")
+                f"{operation_id} made nothing: {operation.object_id} was made by run {maker}; take it back there."
+            )
         tool = self._tools.get(operation.tool)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             raise Conflict(f"No tool takes back what {operation.tool} does; there is one for: {known}.")
         made_by = f"{operation.tool}@{operation.tool_version}"
-        if not self._registered(made_by):
+        if not self._known.registered(made_by):
             raise Conflict(
                 f"{operation_id} was done by {made_by}, which this program does not have: take it back there."
             )
         arguments = tool.compensation(operation.arguments, operation.object_id)
         key = tool.operation_key(arguments)
-        before = None if key is None else self._done(key)
+        before = None if key is None else self._known.done(key)
         if before is not None:
             raise Conflict(f"{operation.object_id} was taken back already, by {before}.")
         made = {"run": operation.run_id, "object_id": operation.object_id}

@@ -64,6 +64,17 @@ def test_a_ticket_that_was_taken_back_is_not_there_for_who_asks_for_the_same_aga
     )
 
 
+def test_what_another_run_made_is_taken_back_where_it_was_made(world: World) -> None:
+    maker = world.ticket().approve()
+    adopting = world.ticket().approve()
+    assert adopting.status == "succeeded/completed"
+
+    with pytest.raises(Conflict, match=f"{maker.ticket_made.object_id} was made by run {maker.run_id}; take it back"):
+        world.compensate(adopting.ticket_made.operation_id)
+
+    assert world.withdrawals == []
+
+
 def test_only_what_is_committed_can_be_taken_back(world: World) -> None:
     waiting = world.check()
     (write,) = [each for each in waiting.operations if each.effect == "write"]
