@@ -57,8 +57,6 @@ class CompensationRules:
             maker = self._known.maker(operation.operation_key)
             made = f"{operation_id} made nothing: {operation.object_id} was made by run {maker}"
             raise Conflict(f"{made}; take it back there.")
-                f"{operation_id} made nothing: {operation.object_id} was made by run {maker}; take it back there."
-            )
         tool = self._tools.get(operation.tool)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
