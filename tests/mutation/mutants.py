@@ -163,7 +163,7 @@ def _others(value: Any) -> list[Any]:
     if isinstance(value, int | float):
         return [value + 1, value - 1]
     if isinstance(value, str):
-        return [] if " " in value.strip() else [value + "XX"]
+        return [] if " " in value else [value + "XX"]
     return ["XX"] if value is None else []
 
 

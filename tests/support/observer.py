@@ -188,4 +188,5 @@ def in_flight(write: sqlite3.Row) -> int:
 def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA synchronous = OFF")  # it is the last to close, and would wait for the disk
     return connection

@@ -98,6 +98,7 @@ class Simulation:
         }
         self.observer = Observer(folder / "data", self.offices)
         self.processes = [self._process(), self._process()]
+        self.engines = [LoopEngine(each) for each in self.processes]
         self.runs: list[str] = []
         self.tasks: list[tuple[int, Task]] = []
         self._withdrawn: set[tuple[str, str]] = set()
@@ -145,8 +146,8 @@ class Simulation:
             self.observer.says(fine, f"{task.name} raised {type(error).__name__}: {error}")
 
     def drive(self, process: int, run: str, over: int | None = None) -> Task:
-        parts = self.processes[process]
-        return self._begins(process, f"drive {run}", lambda: LoopEngine(parts).drive(run), over)
+        engine = self.engines[process]
+        return self._begins(process, f"drive {run}", lambda: engine.drive(run), over)
 
     def wishes(self, process: int, who: str, wish: str, run: str, over: int | None = None) -> Task:
         door = getattr(self.processes[process].controls, wish)
@@ -185,6 +186,7 @@ class Simulation:
         if proven:
             (self._folder / "data" / "owners" / parts.owner.name).touch()
         self.processes[process] = self._process()
+        self.engines[process] = LoopEngine(self.processes[process])
 
     # --- people and the world -------------------------------------------------------------------------------
 
