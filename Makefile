@@ -85,7 +85,7 @@ sweep: setup
 
 schedules: setup
 	@echo "SEED=$(SEED)"
-	@"$(PY)" -m pytest -m soak --hypothesis-seed=$(SEED) $(ARGS)
+	@"$(PY)" -m pytest -m soak -o faulthandler_timeout=0 --hypothesis-seed=$(SEED) $(ARGS)
 
 mutation: setup
 	@"$(PY)" -m tests.mutation $(ARGS)
