@@ -134,7 +134,8 @@ def test_a_retry_for_which_budget_is_missing_is_asked_for(world: World) -> None:
 
 
 @pytest.mark.parametrize(("fails_for_s", "end"), [(600, "succeeded/completed"), (7200, "failed/verification_failed")])
-def test_a_reader_that_is_down_is_asked_again_and_holds_nothing(world: World, fails_for_s: int, end: str) -> None:
+def test_a_reader_that_is_down_is_asked_again_and_holds_nothing(loop_world: World, fails_for_s: int, end: str) -> None:
+    world = loop_world
     box, until = Box(), world.clock.now() + fails_for_s * 1000
 
     def read_back(self: Any, object_id: str) -> Any:
