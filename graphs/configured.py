@@ -1,7 +1,7 @@
 """Configured tools in the place of built-in ones: an agent that names a tool gets the configured one of that name.
 
 The agent's definition then names that tool with its own version, so a run keeps the tool that it was admitted with and
-is parked where the configuration has changed (docs/decisions/0010-a-configured-tool-takes-a-place.md).
+is parked where the configuration has changed (docs/decisions/0008-a-configured-tool-takes-a-place.md).
 """
 
 from __future__ import annotations
