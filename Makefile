@@ -70,7 +70,7 @@ demo: setup
 	@"$(PY)" examples/demo.py $(ARGS)
 
 test: setup
-	@"$(PY)" -m pytest -n 2 $(ARGS)
+	@"$(PY)" -m pytest -n 2 --dist worksteal $(ARGS)
 
 # One after another: a long test starts processes and servers of its own. pytest's 5 means that there was none.
 test-long: setup

@@ -29,7 +29,7 @@ def _breaches(case: Case, folder: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("scenario", ["C3", "C9", "settled-done"])
+@pytest.mark.parametrize("scenario", ["C3", pytest.param("C9", marks=pytest.mark.long), "settled-done"])
 def test_dying_at_any_boundary_loses_nothing_and_repeats_nothing(folder: Path, scenario: str) -> None:
     assert _breaches(Case(scenario), folder) == {}
 

@@ -23,7 +23,7 @@ def test_a_process_killed_in_a_crash_window_leaves_one_ticket_behind(world: Worl
     assert "run.completed" in run.timeline
 
 
-@pytest.mark.parametrize("window", ["A", "C"])
+@pytest.mark.parametrize("window", ["A", pytest.param("C", marks=pytest.mark.long)])
 def test_a_process_killed_twice_in_a_crash_window_still_leaves_one_ticket(loop_world: World, window: str) -> None:
     run = loop_world.check().approve(drive=False)
     loop_world.restart()

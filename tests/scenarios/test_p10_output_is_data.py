@@ -172,7 +172,7 @@ proposals = json_values | st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(proposals, min_size=1, max_size=4))
 def test_a_hostile_decider_never_acts_unapproved_and_never_escapes(loop_world: World, lines: list[Any]) -> None:  # M12
     loop_world.decider_says(*lines, final())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.cli import Cli, asked
 
 
@@ -32,6 +34,7 @@ def malformed_commands(approval: str, other_digest: str) -> list[tuple[str, ...]
     ]
 
 
+@pytest.mark.long
 def test_twenty_commands_that_answer_nothing_leave_the_question_and_a_good_one_completes(remit: Cli) -> None:  # A10
     run, other = remit.ticket(), remit.check()
     approval = asked(run)["id"]
