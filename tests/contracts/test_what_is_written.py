@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from state.errors import RunNotFound
+from state.errors import GuardRefused, RunNotFound
 from store.ledger import REMIT
 from tests.support.target import Box, breaks, letters, refuses
 from tests.support.world import RunInWorld, World, notes
@@ -27,6 +28,21 @@ def test_working_time_counts_once_however_often_it_is_written(loop_world: World)
             pass
 
     assert run.row.used["active_ms"] == 3000
+
+
+@pytest.mark.parametrize(("seconds", "may"), [(59.999, True), (60, False), (61, False)])
+def test_nothing_new_begins_once_the_deadline_is_there_but_what_happened_is_still_recorded(
+    loop_world: World, seconds: float, may: bool
+) -> None:
+    run = loop_world.start("noter", {}, drive=False, deadline=loop_world.clock.now() + 60_000)
+    ledger = loop_world.parts.ledger
+    lease = ledger.claim(run.run_id, loop_world.parts.driving("loop").driver)
+    loop_world.clock.passes(seconds=seconds)
+
+    with ledger.settling(lease):
+        pass
+    with nullcontext() if may else pytest.raises(GuardRefused), ledger.acting(lease):
+        pass
 
 
 def test_nothing_is_changed_about_a_run_that_is_not_there(loop_world: World) -> None:
