@@ -150,7 +150,7 @@ def _outcome(run: Json) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run["result"]:
         found.append(("result", run["result"]["summary"]))
-    failure = run["failure"] or {}
+    failure: Json = run["failure"] or {}
     for title, name in (("because", "detail"), ("next", "advice")):
         if failure.get(name):
             found.append((title, failure[name]))
