@@ -82,12 +82,13 @@ class Settlements:
 
 
 def _go_on(tx: RunTransaction, facts: Facts, operation: Operation, settlement: Settlement) -> None:
-    """What a live run does with it: nothing more of the turn after a no; an end that waited for it; else its driver."""
+    """What a live run does with it: an end that waited for it; nothing more of the turn after a no; else its driver."""
+    if tx.run["status"] == "cancelling" and tx.run["inflight"] == 0:
+        end(tx, facts, "cancelled", "user")  # which cancels whatever was to follow
+        return
     if settlement.object_id is None:
         cancel_later_writes(tx, [each for each in facts.operations if each.index > operation.index])
-    if tx.run["status"] == "cancelling" and tx.run["inflight"] == 0:
-        end(tx, facts, "cancelled", "user")
-    elif tx.run["status"] == "waiting" and tx.run["reason"] in {"reconciliation", "external"}:
+    if tx.run["status"] == "waiting" and tx.run["reason"] in {"reconciliation", "external"}:
         tx.move("queued")
 
 

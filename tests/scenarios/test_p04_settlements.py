@@ -60,6 +60,17 @@ def test_settling_after_the_end_changes_the_effect_and_never_the_status(world: W
     assert (run.row.result or {})["summary"] == "Cancelled. Done before: send_letter letter-1."
 
 
+def test_what_was_not_done_ends_a_cancelled_run_with_all_that_was_to_follow(world: World) -> None:
+    box = Box(answers=[breaks], lookup_fails=9)
+    world.sends_letters(box, letters("ada", "bob"))
+    run = world.noter().approve()
+    assert (run.status, run.cancel()) == ("waiting/external", "cancelling")
+
+    run.settle(None)
+
+    assert (run.status, run.writes, box.calls) == ("cancelled/user", ["failed", "cancelled"], ["letter:ada"])
+
+
 def test_only_who_may_settle_settles(world: World) -> None:
     run, _ = unknown(world)
 
