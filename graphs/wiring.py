@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphs.configured import configured_tools, in_place, with_configured
+from graphs.modes import ServiceSettings, service_settings, tenant_of
 from nodes.accept import Accept
 from nodes.agent import Agent, Agents
 from nodes.answers import Answers
@@ -22,7 +23,6 @@ from nodes.judge import Judge
 from nodes.settlements import Settlements
 from state.actor import Actor
 from state.clock import Clock, SystemClock
-from state.errors import InputInvalid
 from store import audit
 from store.business import BusinessStore
 from store.database import Database
@@ -41,13 +41,15 @@ WRITES = ("write:ticket", "write:note", "write:withdrawal")
 class Settings:
     """Where data lives and who the local user is. `materials_root` confines the files of runs; None allows any.
 
-    `tools_file` declares tools by configuration (tools/http_action.py).
+    `tools_file` declares tools by configuration (tools/http_action.py). `service` is None in local mode.
     """
 
     data_dir: Path
     user: str
     materials_root: Path | None = None
     tools_file: Path | None = None
+    tenant: str = "local"
+    service: ServiceSettings | None = None
 
     @property
     def ledger_path(self) -> Path:
@@ -69,20 +71,19 @@ def data_dir_from_environment() -> Path:
 
 def settings_from_environment() -> Settings:
     """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none),
-    `REMIT_TOOLS` (default: none).
+    `REMIT_TOOLS` (default: none), `REMIT_TENANT`, `REMIT_MODE` and what belongs to a mode (graphs/modes.py).
 
     Sets `LANGGRAPH_STRICT_MSGPACK` unless it is set, so that checkpoints hold plain values only. Raises InputInvalid.
     """
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     root, tools = os.environ.get("REMIT_MATERIALS_ROOT"), os.environ.get("REMIT_TOOLS")
-    mode = os.environ.get("REMIT_MODE", "local")
-    if mode != "local":
-        raise InputInvalid(f"REMIT_MODE={mode}: this version knows only the mode 'local'.")
     return Settings(
         data_dir=data_dir_from_environment(),
         user=os.environ.get("REMIT_USER") or _os_user(),
         materials_root=Path(root) if root else None,
         tools_file=Path(os.path.abspath(tools)) if tools else None,
+        tenant=tenant_of(os.environ),
+        service=service_settings(os.environ),
     )
 
 
@@ -175,9 +176,9 @@ def compensation(ledger: Ledger, registry: Registry) -> list[Agent]:
 
 def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     """Open both databases and wire everything. Raises the errors of `Database`, and InputInvalid for wrong wiring."""
-    ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock)
-    business = outside.business(outside.business_database(settings.business_path), outside.clock)
-    reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock)
+    ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock, settings.tenant)
+    business = outside.business(outside.business_database(settings.business_path), outside.clock, settings.tenant)
+    reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock, settings.tenant)
     configured = configured_tools(settings.tools_file, business, outside.secrets, outside.clock)
     registry = Registry(in_place((outside.tools or shipped_tools)(business, reader), configured, settings.tools_file))
     known = with_configured((outside.agents or shipped_agents)(settings), configured)
@@ -194,7 +195,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         policy=outside.policy,
         agents=agents,
         judge=judge,
-        identity=Identity(local),
+        identity=Identity(local, strict=settings.service is not None),
         accept=Accept(ledger, agents, outside.policy),
         answers=Answers(ledger, agents, judge, outside.policy),
         controls=Controls(ledger, agents, outside.policy),

@@ -50,7 +50,7 @@ def opened() -> Generator[UseCases]:
     settings = settings_from_environment()
     parts = open_parts(settings)
     try:
-        yield UseCases(parts, Actor(settings.user, via="cli"))
+        yield UseCases(parts, Actor(settings.user, settings.tenant, "cli"))
     finally:
         parts.close()
 

@@ -11,6 +11,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+# What a row of the ledger can permit somebody to do. To write is a grant at the target.
+PERMITTED = ("start", "approve", "settle", "budget", "prune", "control", "see", "evidence", "audit", "stop", "rule")
+# The roles that both shipped policy sets know.
+ROLES = ("user", "lead", "builder", "operator", "approver", "auditor")
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:

@@ -7,16 +7,41 @@ from typing import Any
 
 from state.clock import iso
 
+RULE = "rule:"  # how a standing rule is named as an approver
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a policy asks for besides its yes: an approval, of whom, of how many, and how often something may happen.
+
+    `role` is whose question it is (None: whoever the policy lets decide); from `escalate_after_s` seconds on holders of
+    `escalate_to` may decide as well. `per_hour` bounds the effects of one tool for one principal.
+    """
+
+    approval: bool = False
+    role: str | None = None
+    quorum: int = 1
+    escalate_to: str | None = None
+    escalate_after_s: int | None = None
+    per_hour: int | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One person's answer: approve, reject or edit, with the digest they saw."""
+    """One person's answer: approve, reject or edit, with the digest they saw, and by what they might decide.
+
+    `number` counts the answers of one person to one approval; all but the last are withdrawn.
+    """
 
     approver: str
     answer: str
     comment: str
     digest_seen: str
     at: int
+    policy_version: str | None = None
+    policy_rule: str | None = None
+    number: int = 1
+    withdrawn_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +64,16 @@ class Approval:
     status: str
     expires_at: int
     created_at: int
+    role: str | None = None
+    escalate_to: str | None = None
+    escalate_at: int | None = None
+    escalated: bool = False
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """Whose holders may decide now; empty: whoever the policy lets decide."""
+        asked = {self.role, self.escalate_to if self.escalated else None}
+        return frozenset(each for each in asked if each is not None)
 
     def shown(self) -> dict[str, Any]:
         """What an approver sees, and what `--json` gives for a pending approval."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import fields
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, func, select, update
 
-from state.approval import Approval, Decision
+from state.approval import Approval, Decision, Needs
 from state.digest import Json
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
 from store.operations import Planned
 from store.tables import approvals, decisions
 from store.transaction import RunTransaction
+
+NOBODY_IN_PARTICULAR = Needs(approval=True)
 
 _INSERT = inserting(approvals, or_ignore=True)
 _INSERT_DECISION = inserting(decisions, or_ignore=True)
@@ -40,14 +43,29 @@ _MOVE = Statement(
     .where(_BY_ID, approvals.c.status == param("status_seen"))
     .values(status=param("new_status"), decided_at=param("now"))
 )
+_ESCALATE = Statement(
+    update(approvals).where(_BY_ID, approvals.c.status == "pending", approvals.c.escalated == 0).values(escalated=1)
+)
+_OF_APPROVAL = and_(decisions.c.tenant_id == param("tenant"), decisions.c.approval_id == param("approval"))
 _DECISIONS = Statement(
     select(decisions)
-    .where(decisions.c.tenant_id == param("tenant"), decisions.c.approval_id == param("approval"))
+    .where(_OF_APPROVAL, decisions.c.withdrawn_at.is_(None))
     .order_by(decisions.c.at, decisions.c.approver)
+)
+_EVER = Statement(select(decisions).where(_OF_APPROVAL).order_by(decisions.c.at, decisions.c.number))
+_ANSWERS = Statement(
+    select(func.count().label("answers")).where(_OF_APPROVAL, decisions.c.approver == param("approver"))
+)
+_WITHDRAW = Statement(
+    update(decisions)
+    .where(_OF_APPROVAL, decisions.c.approver == param("approver"), decisions.c.withdrawn_at.is_(None))
+    .values(withdrawn_at=param("now"))
 )
 
 
-def request(tx: RunTransaction, planned: Planned, preview: Json, expires_at: int, *, quorum: int = 1) -> str:
+def request(
+    tx: RunTransaction, planned: Planned, preview: Json, expires_at: int, needs: Needs = NOBODY_IN_PARTICULAR
+) -> str:
     """Put the question about one planned operation; answers the approval's id, also when it was put before."""
     known = of_operation(tx.connection, tx.tenant, planned.operation_id)
     if known is not None:
@@ -67,18 +85,24 @@ def request(tx: RunTransaction, planned: Planned, preview: Json, expires_at: int
         "policy_version": planned.policy_version,
         "policy_rule": planned.policy_rule,
         "requester": tx.run["requester"],
-        "quorum": quorum,
+        "quorum": needs.quorum,
         "status": "pending",
         "expires_at": expires_at,
         "created_at": tx.now,
         "decided_at": None,
+        "role": needs.role,
+        "escalate_to": needs.escalate_to,
+        "escalate_at": None if needs.escalate_after_s is None else tx.now + needs.escalate_after_s * 1000,
+        "escalated": 0,
     }
     tx.connection.execute(_INSERT, row)
     return approval_id
 
 
 def decide(tx: RunTransaction, approval: Approval, decision: Decision) -> bool:
-    """Write one person's answer; False if this person answered before."""
+    """Write one person's answer; False if an answer of this person stands (L4)."""
+    named = tx.key(approval=approval.approval_id, approver=decision.approver)
+    before = tx.connection.one(_ANSWERS, named)
     row = {
         "tenant_id": tx.tenant,
         "approval_id": approval.approval_id,
@@ -87,8 +111,22 @@ def decide(tx: RunTransaction, approval: Approval, decision: Decision) -> bool:
         "comment": decision.comment,
         "digest_seen": decision.digest_seen,
         "at": decision.at,
+        "number": 1 if before is None else before["answers"] + 1,
+        "policy_version": decision.policy_version,
+        "policy_rule": decision.policy_rule,
+        "withdrawn_at": None,
     }
     return tx.connection.execute(_INSERT_DECISION, row) == 1
+
+
+def withdraw(tx: RunTransaction, approval: Approval, approver: str) -> bool:
+    """Take back the standing answer of one person; False if there is none."""
+    return tx.connection.execute(_WITHDRAW, tx.key(approval=approval.approval_id, approver=approver)) == 1
+
+
+def escalate(tx: RunTransaction, approval: Approval) -> bool:
+    """From now on the second role may decide too; False if it may already, or the question is closed."""
+    return tx.connection.execute(_ESCALATE, tx.key(approval=approval.approval_id)) == 1
 
 
 def move(tx: RunTransaction, approval: Approval, status: str) -> bool:
@@ -116,8 +154,19 @@ def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
 
 
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
-    rows = connection.all(_DECISIONS, {"tenant": tenant, "approval": approval_id})
-    return [Decision(row["approver"], row["answer"], row["comment"], row["digest_seen"], row["at"]) for row in rows]
+    """The answers that stand."""
+    return _decisions(connection, _DECISIONS, tenant, approval_id)
+
+
+def decisions_ever(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
+    """Every answer there ever was, in order, the withdrawn ones too."""
+    return _decisions(connection, _EVER, tenant, approval_id)
+
+
+def _decisions(connection: Connection, statement: Statement, tenant: str, approval_id: str) -> list[Decision]:
+    names = [each.name for each in fields(Decision)]
+    rows = connection.all(statement, {"tenant": tenant, "approval": approval_id})
+    return [Decision(**{name: row[name] for name in names}) for row in rows]
 
 
 def approval_of(row: Row) -> Approval:
@@ -138,4 +187,8 @@ def approval_of(row: Row) -> Approval:
         status=row["status"],
         expires_at=row["expires_at"],
         created_at=row["created_at"],
+        role=row["role"],
+        escalate_to=row["escalate_to"],
+        escalate_at=row["escalate_at"],
+        escalated=bool(row["escalated"]),
     )

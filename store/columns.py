@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, MetaData, Text
+from sqlalchemy import text as sql
 
 from state.run import REASONS
 
@@ -38,3 +39,8 @@ def reasons() -> CheckConstraint:
 
 def of_run(*more: ForeignKeyConstraint) -> tuple[ForeignKeyConstraint, ...]:
     return (ForeignKeyConstraint(["tenant_id", "run_id"], ["runs.tenant_id", "runs.run_id"]), *more)
+
+
+def where(condition: str) -> dict[str, Any]:
+    """Options of an index over part of a table, the same on SQLite and PostgreSQL."""
+    return {"sqlite_where": sql(condition), "postgresql_where": sql(condition)}

@@ -41,7 +41,7 @@ from store.transaction import RunTransaction
 
 __all__ = ["LEDGER_HEAD", "REMIT", "Driver", "Facts", "Ledger"]
 
-LEDGER_HEAD = "0002"
+LEDGER_HEAD = "0003"
 MAX_KEPT_INPUTS = 256
 REMIT = Actor("remit", via="remit")  # what Remit does by itself is done under its own name
 

@@ -31,6 +31,7 @@ from store.tables import (
     events,
     idempotency_keys,
     operations,
+    outbox,
     runs,
     tasks,
     tries,
@@ -88,6 +89,7 @@ _PARTS: dict[str, tuple[Table, ColumnElement[bool]]] = {
     "attempts": (attempts, _of_run(attempts)),
     "events": (events, _of_run(events)),
     "request_keys": (idempotency_keys, _of_run(idempotency_keys)),
+    "messages": (outbox, _of_run(outbox)),
     "failed_effects": (effects, and_(_of_run(effects), effects.c.status == "failed")),
     "runs": (runs, _of_run(runs)),
 }

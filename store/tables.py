@@ -24,7 +24,16 @@ from state.budget import MEASURES
 from state.operation import OperationStatus
 from state.run import Wish
 from store.columns import metadata, number, of_run, one_of, reasons, text
-from store.tables_people import approvals, audit, decisions, permissions
+from store.tables_people import (
+    approvals,
+    audit,
+    decisions,
+    outbox,
+    permissions,
+    role_members,
+    standing_rules,
+    stops,
+)
 
 __all__ = [
     "agent_versions",
@@ -37,8 +46,12 @@ __all__ = [
     "idempotency_keys",
     "metadata",
     "operations",
+    "outbox",
     "permissions",
+    "role_members",
     "runs",
+    "standing_rules",
+    "stops",
     "tasks",
     "tries",
     "turns",

@@ -13,7 +13,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from store.columns import metadata, number, of_run, one_of, text
+from state.actor import PERMITTED
+from store.columns import metadata, number, of_run, one_of, text, where
 
 approvals = Table(
     "approvals",
@@ -36,6 +37,10 @@ approvals = Table(
     number("expires_at"),
     number("created_at"),
     number("decided_at", null=True),
+    text("role", null=True),  # whose question it is: holders of this role; NULL: whoever the policy lets decide
+    text("escalate_to", null=True),  # the role that may decide from `escalate_at` on
+    number("escalate_at", null=True),
+    number("escalated", default="0"),
     PrimaryKeyConstraint("tenant_id", "approval_id"),
     UniqueConstraint("tenant_id", "operation_id"),
     *of_run(ForeignKeyConstraint(["tenant_id", "operation_id"], ["operations.tenant_id", "operations.operation_id"])),
@@ -55,7 +60,14 @@ decisions = Table(
     text("comment"),
     text("digest_seen"),
     number("at"),
-    PrimaryKeyConstraint("tenant_id", "approval_id", "approver"),  # (L4) one person, one answer
+    number("number", default="1"),  # which of this person's answers; all but the last are withdrawn
+    text("policy_version", null=True),  # by what this person might decide
+    text("policy_rule", null=True),
+    number("withdrawn_at", null=True),
+    PrimaryKeyConstraint("tenant_id", "approval_id", "approver", "number"),
+    Index(  # (L4) one person, one standing answer
+        "decisions_standing", "tenant_id", "approval_id", "approver", unique=True, **where("withdrawn_at IS NULL")
+    ),
     ForeignKeyConstraint(["tenant_id", "approval_id"], ["approvals.tenant_id", "approvals.approval_id"]),
     one_of("answer", ["approve", "reject", "edit"]),
 )
@@ -86,5 +98,68 @@ permissions = Table(
     text("granted_by"),
     number("granted_at"),
     PrimaryKeyConstraint("tenant_id", "subject", "action", "resource"),
-    one_of("action", ["start", "approve", "settle", "budget", "prune"]),
+    one_of("action", PERMITTED),
+)
+
+role_members = Table(
+    "role_members",
+    metadata,
+    text("tenant_id"),
+    text("subject"),
+    text("role"),
+    text("granted_by"),
+    number("granted_at"),
+    PrimaryKeyConstraint("tenant_id", "subject", "role"),
+)
+
+stops = Table(
+    "stops",
+    metadata,
+    text("tenant_id"),
+    text("kind"),
+    text("name"),  # of a tool or an agent; * for the tenant
+    text("why"),
+    text("made_by"),
+    number("made_at"),
+    PrimaryKeyConstraint("tenant_id", "kind", "name"),
+    one_of("kind", ["tool", "agent", "tenant"]),
+)
+
+standing_rules = Table(
+    "standing_rules",
+    metadata,
+    text("tenant_id"),
+    text("name"),
+    number("version"),
+    text("tool"),
+    text("bounds"),  # JSON: what an operation has to be within
+    text("why"),
+    text("maker"),
+    number("made_at"),
+    number("until"),
+    number("ended_at", null=True),
+    text("ended_by", null=True),
+    PrimaryKeyConstraint("tenant_id", "name", "version"),
+    Index("standing_rules_by_tool", "tenant_id", "tool", "until"),
+    Index("standing_rules_in_force", "tenant_id", "name", unique=True, **where("ended_at IS NULL")),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    text("tenant_id"),
+    text("message_id"),
+    text("type"),
+    text("run_id", null=True),
+    text("payload"),
+    number("created_at"),
+    text("status", default="pending"),
+    number("tries", default="0"),
+    number("next_at"),
+    text("last_error", null=True),
+    number("done_at", null=True),
+    PrimaryKeyConstraint("tenant_id", "message_id"),
+    Index("outbox_by_status", "tenant_id", "status", "next_at"),
+    one_of("status", ["pending", "sent", "dead"]),
+    CheckConstraint("tries >= 0", name="tries_count"),
 )

@@ -121,6 +121,7 @@ def test_an_answer_that_the_store_may_have_lost_is_never_said_to_be_refused(loop
     ledger.fails_at = ledger.statements + nth  # type: ignore[attr-defined]
     with suppress(StoreError):
         run.answer(yes)
+    ledger.fails_at = None  # type: ignore[attr-defined]
 
     said = [each for each in run.timeline if each.startswith("approval.")]
     assert said in (["approval.requested"], ["approval.requested", "approval.decided"])
