@@ -5,7 +5,7 @@ trusted code knows, and the run then goes on by the resume rule, with a new and 
 
 One path has one door. Called from Python, the door is here. Under a server it is the server's authorisation hook,
 which knows who is calling: there, this one is shut, and an answer that comes by without having been recorded only asks
-the question again.
+the question again. Who acts is, in Python, whom trusted code named; under a server, whom the server authenticated.
 """
 
 # pyright: reportMissingTypeStubs=false
@@ -24,6 +24,7 @@ from langgraph.types import Command
 
 from graphs.run_graph import build_graph
 from graphs.wiring import Parts
+from nodes.answers import nothing_shown
 from nodes.driver import Driving
 from nodes.step import thread_of
 from state.actor import Actor, acting_as
@@ -49,7 +50,7 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
         Who acts is settled by this call, not by whoever takes the chunks later.
         """
-        return self._stream(self.parts.identity.actor(), input, config, options)
+        return self._stream(self._actor(config), input, config, options)
 
     def _stream(self, actor: Actor, input: Any, config: Any, options: dict[str, Any]) -> Iterator[Any]:
         entry = self._entry(actor, input, config or {}, lambda: self.get_state(config).interrupts)
@@ -71,7 +72,7 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
         A server may take each chunk in a task, and so a context, of its own: what is claimed is noted chunk by chunk.
         """
-        return self._astream(self.parts.identity.actor(), input, config, options)
+        return self._astream(self._actor(config), input, config, options)
 
     async def _astream(self, actor: Actor, input: Any, config: Any, options: dict[str, Any]) -> AsyncIterator[Any]:
         shown: Sequence[Any] = ()
@@ -91,23 +92,28 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         finally:
             await asyncio.to_thread(self.driving.release, held)
 
-    def ainvoke(self, *given: Any, **options: Any) -> Any:
+    def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Any:
         """As LangGraph's, for whoever makes the call."""
-        return _attributed(self.parts.identity.actor(), cast(Any, super()).ainvoke(*given, **options))
+        return _attributed(self._actor(config), cast(Any, super()).ainvoke(input, config, **options))
 
-    def astream_events(self, *given: Any, **options: Any) -> Any:
+    def astream_events(self, input: Any, config: Any = None, **options: Any) -> Any:
         """As LangChain's, for whoever makes the call."""
-        actor = self.parts.identity.actor()
-        events = cast(Any, super()).astream_events(*given, **options)
+        actor = self._actor(config)
+        events = cast(Any, super()).astream_events(input, config, **options)
         if options.get("version") == "v3":  # this one is awaited for a stream of its own kind
             return _attributed(actor, events)
         return _attributed_chunks(actor, events)
+
+    def _actor(self, config: Any) -> Actor:
+        identity = self.parts.identity
+        return identity.actor() if self.door == "here" else identity.on_a_server(config)
 
     def _entry(self, actor: Actor, given: Any, config: Any, shown: Any) -> Any:
         if not _is_answer(given):
             return given
         if self.door == "here":
-            self.parts.answers.record(actor, thread_of(config), given.resume, shown)
+            seen = shown if self.parts.settings.answers_without_ids else nothing_shown
+            self.parts.answers.record(actor, thread_of(config), given.resume, seen)
         return {}
 
 

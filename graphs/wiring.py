@@ -63,6 +63,11 @@ class Settings:
     def checkpoints_path(self) -> Path:
         return self.data_dir / "checkpoints.sqlite"
 
+    @property
+    def answers_without_ids(self) -> bool:
+        """May an answer leave out which approval it is about, where its thread shows exactly what is asked?"""
+        return self.service is None or self.service.answers_without_ids
+
 
 def data_dir_from_environment() -> Path:
     """`REMIT_DATA_DIR`, by default `.remit` in the working folder; absolute."""

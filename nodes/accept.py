@@ -39,7 +39,7 @@ class Accept:
         request key that came with another request. Nothing is written but an audit entry when the start is refused.
         """
         agent = self._agents.get(agent_id)
-        self._check_start(actor, agent_id)
+        self.check_start(actor, agent_id)
         new = NewRun(
             run_id=run_id,
             input=agent.rules.accept_input(given),
@@ -52,7 +52,8 @@ class Accept:
         )
         return self._ledger.open_run(new, driver)
 
-    def _check_start(self, actor: Actor, agent_id: str) -> None:
+    def check_start(self, actor: Actor, agent_id: str) -> None:
+        """Raises NotAllowed, with a line in the audit, unless the actor may start this agent."""
         ledger = self._ledger
         with ledger.database.read() as connection:
             ruling = self._policy.may_start(connection, ledger.tenant, actor.subject, agent_id)

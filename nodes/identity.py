@@ -30,8 +30,8 @@ class Identity:
         """Who acts in a run of a server, whose config the server itself has written.
 
         In strict mode only the user whom the server authenticated. Raises NotAllowed where there is none, as for a call
-        from inside the server, and where the user is not one that Remit's own authentication named: the server's objects
-        are told from what came in as JSON, and ours by their tenant.
+        from inside the server, and where the user is not one that Remit's own authentication named: the server's
+        objects are told from what came in as JSON, and ours by their tenant.
         """
         if not self.strict:
             return self.actor()
@@ -40,9 +40,9 @@ class Identity:
 
     def of_user(self, user: Any) -> Actor:
         """The actor behind a server's user. Raises NotAllowed for any user whom Remit's authentication did not name."""
-        subject = None if isinstance(user, dict) else getattr(user, "identity", None)
+        subject: Any = getattr(user, "identity", None)  # a dict, which is what JSON becomes, has none
         if not isinstance(subject, str) or not subject or not getattr(user, "is_authenticated", False):
             raise NotAllowed("Nobody who has proved who they are asks for this: send a bearer token of this server.")
-        if user.get("tenant") != self.local.tenant:
+        if getattr(user, "tenant", None) != self.local.tenant:
             raise NotAllowed(f"{subject} does not belong to the tenant of this server.")
         return Actor(subject, self.local.tenant, "server")
