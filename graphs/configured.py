@@ -1,7 +1,8 @@
-"""Configured tools in the place of built-in ones: an agent that names a tool gets the configured one of that name.
+"""What configuration adds: tools, and who is told what.
 
-The agent's definition then names that tool with its own version, so a run keeps the tool that it was admitted with and
-is parked where the configuration has changed (docs/decisions/0008-a-configured-tool-takes-a-place.md).
+A configured tool stands in the place of a built-in one: an agent that names a tool gets the configured one of that
+name. The agent's definition then names that tool with its own version, so a run keeps the tool that it was admitted
+with and is parked where the configuration has changed (docs/decisions/0008-a-configured-tool-takes-a-place.md).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodes.agent import Agent
 from state.clock import Clock
@@ -17,6 +18,9 @@ from state.digest import Json
 from state.errors import InputInvalid
 from store.business import BusinessStore
 from tools.contract import Tool, WriteTool
+
+if TYPE_CHECKING:
+    from tools.notify_config import Notifications
 
 
 def configured_tools(
@@ -29,6 +33,15 @@ def configured_tools(
     from tools.secrets import Secrets
 
     return list(http_actions(file, business, Secrets(environment), clock))
+
+
+def configured_notifications(file: Path | None, environment: Mapping[str, str]) -> Notifications | None:
+    """Who is told what; None without a file. Raises InputInvalid, which names file, target and field."""
+    if file is None:
+        return None
+    from tools.notify_config import read_notifications
+
+    return read_notifications(file, environment)
 
 
 def in_place(built_in: Iterable[Tool], configured: Sequence[WriteTool], file: Path | None) -> list[Tool]:

@@ -9,8 +9,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphs.configured import configured_tools, in_place, with_configured
+from graphs.configured import configured_notifications, configured_tools, in_place, with_configured
 from graphs.modes import ServiceSettings, service_settings, tenant_of
 from nodes.accept import Accept
 from nodes.agent import Agent, Agents
@@ -27,11 +28,15 @@ from store import audit
 from store.business import BusinessStore
 from store.database import Database
 from store.ledger import REMIT, Ledger
+from store.outbox import Outbox
 from tools.business_objects import CreateNote, CreateTicket, WithdrawTicket
 from tools.contract import Tool, WriteTool
 from tools.materials import ReadNotice, ReadRecord
 from tools.policy import Policy, RowPolicy
 from tools.registry import Registry
+
+if TYPE_CHECKING:
+    from tools.notify_config import Notifications
 
 PERMISSIONS = ("start", "approve", "settle", "budget", "prune")
 WRITES = ("write:ticket", "write:note", "write:withdrawal")
@@ -41,7 +46,8 @@ WRITES = ("write:ticket", "write:note", "write:withdrawal")
 class Settings:
     """Where data lives and who the local user is. `materials_root` confines the files of runs; None allows any.
 
-    `tools_file` declares tools by configuration (tools/http_action.py). `service` is None in local mode.
+    `tools_file` declares tools by configuration (tools/http_action.py), `notify_file` who is told what
+    (tools/notify_config.py). `service` is None in local mode.
     """
 
     data_dir: Path
@@ -50,6 +56,7 @@ class Settings:
     tools_file: Path | None = None
     tenant: str = "local"
     service: ServiceSettings | None = None
+    notify_file: Path | None = None
 
     @property
     def ledger_path(self) -> Path:
@@ -76,17 +83,20 @@ def data_dir_from_environment() -> Path:
 
 def settings_from_environment() -> Settings:
     """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none),
-    `REMIT_TOOLS` (default: none), `REMIT_TENANT`, `REMIT_MODE` and what belongs to a mode (graphs/modes.py).
+    `REMIT_TOOLS`, `REMIT_NOTIFY` (default: none), `REMIT_TENANT`, `REMIT_MODE` and what belongs to a mode
+    (graphs/modes.py).
 
     Sets `LANGGRAPH_STRICT_MSGPACK` unless it is set, so that checkpoints hold plain values only. Raises InputInvalid.
     """
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     root, tools = os.environ.get("REMIT_MATERIALS_ROOT"), os.environ.get("REMIT_TOOLS")
+    notify = os.environ.get("REMIT_NOTIFY")
     return Settings(
         data_dir=data_dir_from_environment(),
         user=os.environ.get("REMIT_USER") or _os_user(),
         materials_root=Path(root) if root else None,
         tools_file=Path(os.path.abspath(tools)) if tools else None,
+        notify_file=Path(os.path.abspath(notify)) if notify else None,
         tenant=tenant_of(os.environ),
         service=service_settings(os.environ),
     )
@@ -120,6 +130,7 @@ class Parts:
     budgets: Budgets
     owner: Owner
     configured: Sequence[WriteTool] = ()
+    notifications: Notifications | None = None
     drivings: list[Driving] = field(default_factory=list[Driving])
 
     def driving(self, engine: str) -> Driving:
@@ -142,7 +153,7 @@ class Parts:
 class Outside:
     """What may be put in place of the ordinary parts: a clock, databases, a policy, agents and tools of one's own.
 
-    `secrets` is where configured tools look up the values of `secret://NAME`.
+    `secrets` is where configured tools and webhooks look up the values of `secret://NAME`.
     """
 
     clock: Clock = field(default_factory=SystemClock)
@@ -181,7 +192,9 @@ def compensation(ledger: Ledger, registry: Registry) -> list[Agent]:
 
 def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     """Open both databases and wire everything. Raises the errors of `Database`, and InputInvalid for wrong wiring."""
-    ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock, settings.tenant)
+    told = configured_notifications(settings.notify_file, outside.secrets)
+    outbox = None if told is None else Outbox(told.routes)
+    ledger = Ledger(outside.ledger_database(settings.ledger_path), outside.clock, settings.tenant, outbox)
     business = outside.business(outside.business_database(settings.business_path), outside.clock, settings.tenant)
     reader = outside.reader(BusinessStore.database_at(settings.business_path), outside.clock, settings.tenant)
     configured = configured_tools(settings.tools_file, business, outside.secrets, outside.clock)
@@ -208,6 +221,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         budgets=Budgets(ledger, outside.policy),
         owner=Owner(settings.data_dir / "owners"),
         configured=configured,
+        notifications=told,
     )
 
 

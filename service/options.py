@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from graphs.wiring import Parts
     from service.use_cases import UseCases
 
 _DURATION = re.compile(r"^(\d{1,6})([smhd])$")
@@ -50,9 +51,19 @@ def opened() -> Generator[UseCases]:
     settings = settings_from_environment()
     parts = open_parts(settings)
     try:
-        yield UseCases(parts, Actor(settings.user, settings.tenant, "cli"))
+        with _telling(parts):
+            yield UseCases(parts, Actor(settings.user, settings.tenant, "cli"))
     finally:
         parts.close()
+
+
+def _telling(parts: Parts) -> AbstractContextManager[None]:
+    """Where somebody is to be told something, the command does so before it ends."""
+    if parts.notifications is None:
+        return nullcontext()
+    from service.notify import telling
+
+    return telling(parts.ledger, parts.notifications)
 
 
 def duration_ms(option: str, given: str) -> int:

@@ -35,6 +35,7 @@ from store.database import Connection, Database
 from store.effects import Claimed
 from store.facts import Facts, facts_of
 from store.operations import Source
+from store.outbox import Outbox
 from store.runs import NewRun
 from store.tables import metadata
 from store.transaction import RunTransaction
@@ -56,12 +57,15 @@ class Driver:
 
 
 class Ledger:
-    """One tenant's view of a ledger database. Safe to use from several threads."""
+    """One tenant's view of a ledger database. Safe to use from several threads. With an `outbox`, what is to be told
+    is written with the facts; without one, no statement is spent on it.
+    """
 
-    def __init__(self, database: Database, clock: Clock, tenant: str = "local") -> None:
+    def __init__(self, database: Database, clock: Clock, tenant: str = "local", outbox: Outbox | None = None) -> None:
         self.database = database
         self.clock = clock
         self.tenant = tenant
+        self.outbox = outbox
         self._inputs: dict[str, Json] = {}
 
     @staticmethod
@@ -90,7 +94,7 @@ class Ledger:
         """Somebody who does not drive the run changes it. Raises RunNotFound."""
         with self.database.write() as connection:
             row = guard.lock(connection, self.tenant, run_id)
-            tx = RunTransaction(connection, self.tenant, row, self.clock.now(), actor.subject)
+            tx = RunTransaction(connection, self.tenant, row, self.clock.now(), actor.subject, self.outbox)
             yield tx
             tx.close()
 
@@ -99,7 +103,7 @@ class Ledger:
         with self.database.write() as connection:
             now = self.clock.now()  # after the lock: a deadline may pass while we wait for it
             row = opening(connection, self.tenant, lease, now)
-            tx = RunTransaction(connection, self.tenant, row, now, "remit")
+            tx = RunTransaction(connection, self.tenant, row, now, "remit", self.outbox)
             yield tx
             tx.close()
 
@@ -130,7 +134,7 @@ class Ledger:
                 "accepted",
                 detail={"agent": new.definition.version_id},
             )
-            tx = RunTransaction(connection, self.tenant, row, now, new.requester.subject)
+            tx = RunTransaction(connection, self.tenant, row, now, new.requester.subject, self.outbox)
             tx.event("run.accepted", {"agent": new.definition.version_id})
             tx.event("run.queued")
             lease = None

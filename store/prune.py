@@ -1,9 +1,9 @@
 """Retention: ended runs go after their time, with everything that is only about them.
 
-What stays: what is not over (a live, waiting or paused run, an effect in doubt); what still protects from repetition
-(the effect under its key, with digest, object and outcome, for ever unless it failed; request keys for 30 days); the
-audit, and in it the head of each removed timeline. A batch is one transaction: after a crash all of it is gone, or
-nothing is.
+What stays: what is not over (a live, waiting or paused run, an effect in doubt, a message still to be sent); what still
+protects from repetition (the effect under its key, with digest, object and outcome, for ever unless it failed; request
+keys for 30 days); the audit, and in it the head of each removed timeline. A batch is one transaction: after a crash all
+of it is gone, or nothing is.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ _is_over = and_(
     runs.c.run_id.not_in(
         select(idempotency_keys.c.run_id).where(
             idempotency_keys.c.tenant_id == param("tenant"), idempotency_keys.c.created_at > param("keys_before")
+        )
+    ),
+    runs.c.run_id.not_in(
+        select(outbox.c.run_id).where(
+            outbox.c.tenant_id == param("tenant"), outbox.c.status == "pending", outbox.c.run_id.is_not(None)
         )
     ),
 )

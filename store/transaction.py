@@ -12,6 +12,7 @@ from state.errors import StaleVersion
 from state.events import EVENT_TYPES, FIRST_HASH, end_event, event_hash
 from state.run import DRIVABLE, TERMINAL, check_move
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
+from store.outbox import Outbox
 from store.tables import events, operations, runs
 
 _INSERT_EVENTS = inserting(events)
@@ -36,12 +37,15 @@ def _closing(columns: tuple[str, ...]) -> Statement:
 class RunTransaction:
     """Open on a locked run row. `run` is the row as it will be at the end; facts are written through `connection`."""
 
-    def __init__(self, connection: Connection, tenant: str, run: Row, now: int, actor: str) -> None:
+    def __init__(
+        self, connection: Connection, tenant: str, run: Row, now: int, actor: str, outbox: Outbox | None = None
+    ) -> None:
         self.connection = connection
         self.tenant = tenant
         self.run = run
         self.now = now
         self._actor = actor
+        self._outbox = outbox
         self._version_seen = run["status_version"]
         self._changes: dict[str, Any] = {}
         self._events: list[tuple[str, str, dict[str, Any]]] = []
@@ -115,6 +119,9 @@ class RunTransaction:
             previous = event_hash(previous, {**event, "payload": payload})
             rows.append({**event, "payload": encode(payload), "tenant_id": self.tenant, "hash": previous})
         self.connection.execute_many(_INSERT_EVENTS, rows)
+        if self._outbox is not None:
+            payloads = [payload for _, _, payload in self._events]
+            self._outbox.write(self.connection, self.tenant, self.run, list(zip(rows, payloads, strict=True)))
         self.set(seq=seq, last_hash=previous)
 
 

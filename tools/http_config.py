@@ -196,25 +196,26 @@ def wrong(file: Path, tool: str, field: str, what: str) -> InputInvalid:
 
 def read_file(path: Path) -> File:
     """Raises InputInvalid."""
-    data = _parsed(path)
+    data = parsed(path, "REMIT_TOOLS")
     try:
         return File.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         place = first["loc"]
-        raise wrong(path, _tool(data, place), _field(place), _in_words(first["type"], first["msg"])) from None
+        raise wrong(path, _tool(data, place), _field(place), in_words(first["type"], first["msg"])) from None
 
 
-def _parsed(path: Path) -> Any:
+def parsed(path: Path, setting: str) -> Any:
+    """What a file of configuration holds; `setting` is what names the file. Raises InputInvalid."""
     try:
         with path.open("rb") as opened:
             text = opened.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise InputInvalid(
-            f"{path}: cannot be read ({error.strerror}); REMIT_TOOLS names a TOML or JSON file."
-        ) from None
+        raise InputInvalid(f"{path}: cannot be read ({error.strerror}); {setting} names a TOML or JSON file.") from None
     if len(text) > MAX_FILE_BYTES:
-        raise InputInvalid(f"{path}: is longer than {MAX_FILE_BYTES} bytes; split it, or leave out what is no tool.")
+        raise InputInvalid(
+            f"{path}: is longer than {MAX_FILE_BYTES} bytes; split it, or leave out what does not belong there."
+        )
     try:
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
@@ -236,7 +237,8 @@ def _field(place: tuple[int | str, ...]) -> str:
     return ".".join(str(each) for each in inside if each != "[key]") or "as a whole"
 
 
-def _in_words(kind: str, said: str) -> str:
+def in_words(kind: str, said: str) -> str:
+    """What a schema says of a field, with the remedy."""
     if kind == "extra_forbidden":
         return "there is no such field; look for a slip of the pen, or take it out"
     if kind == "missing":
