@@ -24,8 +24,8 @@ from langgraph.types import Command
 
 from graphs.run_graph import build_graph
 from graphs.wiring import Parts
-from nodes.answers import nothing_shown
 from nodes.driver import Driving
+from nodes.shapes import ids_alone
 from nodes.step import thread_of
 from state.actor import Actor, acting_as
 from state.run import Lease
@@ -112,7 +112,7 @@ class GovernedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if not _is_answer(given):
             return given
         if self.door == "here":
-            seen = shown if self.parts.settings.answers_without_ids else nothing_shown
+            seen = shown if self.parts.settings.answers_without_ids else ids_alone(shown)
             self.parts.answers.record(actor, thread_of(config), given.resume, seen)
         return {}
 

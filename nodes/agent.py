@@ -45,6 +45,11 @@ class Agents:
             self._agents[agent_id] = agent
             self._tools[agent_id] = registry.of(agent.definition.tools)
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of every agent that this program has."""
+        return tuple(self._agents)
+
     def find(self, agent_id: str) -> Agent | None:
         """The agent, or None."""
         return self._agents.get(agent_id)

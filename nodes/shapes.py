@@ -56,6 +56,11 @@ def read_answers(value: Any, shown: Callable[[], Sequence[Any]], pending: Sequen
     return [_hitl(each, approval) for each, approval in zip(listed, asked, strict=True)]
 
 
+def ids_alone(shown: Callable[[], Sequence[Any]]) -> Callable[[], Sequence[Any]]:
+    """What is pending, without what it shows: for those who take no answer that leaves out what it is about."""
+    return lambda: [{"id": _part(each, "id")} for each in shown()]
+
+
 def _check_size(value: Any) -> None:
     try:
         size = len(canonical(value))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from service import cli_answers, cli_messages, cli_outcomes, cli_records, cli_retention, cli_runs
+from service import cli_answers, cli_messages, cli_outcomes, cli_records, cli_retention, cli_runs, cli_tokens
 from service.edge import EXIT_CODES, guarded
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ app.add_typer(cli_records.tickets, name="tickets")
 app.command("audit")(cli_records.audit)
 app.add_typer(cli_records.grants, name="grants")
 app.command("prune")(cli_retention.prune)
+app.add_typer(cli_tokens.tokens, name="tokens")
 app.command("notify")(cli_messages.notify)
 app.add_typer(cli_messages.messages, name="messages")
 app.add_typer(cli_records.database, name="db")

@@ -75,17 +75,15 @@ def duration_ms(option: str, given: str) -> int:
     return int(timedelta(**{_UNITS[unit]: int(amount)}).total_seconds()) * 1000
 
 
-def deadline_ms(given: str | None) -> int | None:
+def deadline_ms(given: str | None, option: str = "--deadline") -> int | None:
     """Milliseconds since 1970 UTC of a duration from now or a time; a time without a zone is local time."""
     if given is None:
         return None
     try:
         if _DURATION.match(given.strip()):
-            when = datetime.now(UTC) + timedelta(milliseconds=duration_ms("--deadline", given))
+            when = datetime.now(UTC) + timedelta(milliseconds=duration_ms(option, given))
         else:
             when = datetime.fromisoformat(given.strip())
         return int(when.timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise typer.BadParameter(
-            f"--deadline {given!r}: give 30m, 2h, 1d or a time as 2026-01-31T12:00:00Z."
-        ) from error
+        raise typer.BadParameter(f"{option} {given!r}: give 30m, 2h, 1d or a time as 2026-01-31T12:00:00Z.") from error

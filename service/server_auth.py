@@ -1,14 +1,13 @@
-"""Who may do what on the LangGraph server, and the door for answers there. For `REMIT_MODE=local`.
+"""Who may do what on the LangGraph server, and the door for answers there.
 
-Local mode trusts this computer and nobody else: a caller must come from a loopback address, under a loopback name (a
-name that a stranger's DNS points here is refused), and not from a page of another site (a browser would send such a
-request from here as well); Studio's own pages are let in. Whoever passes acts as the local user of the data directory:
-Studio too. Nothing in a request says who somebody is.
+Nothing in a request says who somebody is: that is found out before any of it is looked at (`service/callers.py`). What
+the server offers is denied, except what runs need: to see the graphs, and to make, read, change and delete threads and
+their runs. The server's verbs act on threads and checkpoints, which may be lost; none of them changes what the ledger
+says about a run.
 
-What the server offers is denied, except what runs need: to see the graphs, and to make, read, change and delete threads
-and their runs. The server's verbs act on threads and checkpoints, which may be lost; none of them changes what the
-ledger says about a run. That is why a thread may be made again under an id that the ledger knows: there is one local
-user, who finds the run there as it was.
+In local mode there is one user, who may do all of that; so a thread may be made again under an id that the ledger
+knows. In service mode threads carry the tenant, put there by these handlers, and nobody sees those of another one.
+Inside a tenant everybody may read; to start, drive, change and answer is for those whom `service/admission.py` names.
 
 An answer (`command.resume`) is recorded here, for the caller, before the server makes a run of it; what goes on to
 the graph is an empty input, so the graph has nothing to take a decision from. Its own door is shut under a server: one
@@ -18,22 +17,32 @@ path, one door, and no answer counts twice or for somebody else.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from langgraph_sdk import Auth, get_client
 from langgraph_sdk.errors import NotFoundError
 
 from graphs.wiring import Parts, parts
 from nodes.answers import Recorded
+from nodes.shapes import ids_alone
+from service.admission import Admission
+from service.callers import CALLER, Refused, caller
 from state.actor import Actor
-from state.errors import ApprovalAlreadyDecided, Denied, InputInvalid, RemitError, RunAlreadyTerminal, RunNotFound
+from state.errors import (
+    AnswerRefused,
+    ApprovalAlreadyDecided,
+    Denied,
+    InputInvalid,
+    NotAllowed,
+    RemitError,
+    RunAlreadyTerminal,
+    RunNotFound,
+)
 
 auth = Auth()
 
-STUDIO = {"smith.langchain.com", "eu.smith.langchain.com"}
+PROJECT = "default"
 
 _STATELESS = (
     "Give the run a thread: POST /threads, then POST /threads/{thread_id}/runs. Without one, it stays unanswered."
@@ -45,41 +54,15 @@ _UNKNOWN_THREAD = (
 
 
 @auth.authenticate
-async def authenticate(scope: dict[str, Any], headers: dict[bytes, bytes]) -> Auth.types.MinimalUserDict:
-    """The local user, for callers on this computer. 403 for all others."""
-    client = cast("Sequence[Any] | None", scope.get("client"))
-    host = headers.get(b"host", b"").decode("latin-1")
-    origin = headers.get(b"origin", b"").decode("latin-1")
-    if client is None or not _is_loopback(str(client[0])):
-        _refuse(403, "In local mode Remit answers only this computer; the caller is another one.")
-    if not _is_loopback(_name(f"//{host}")):
-        _refuse(403, f"In local mode Remit answers only to localhost and loopback addresses, not to {host!r}.")
-    if origin and not (_is_loopback(_name(origin)) or _is_studio(origin)):
-        _refuse(403, f"A page of {origin} may not use this server.")
-    opened = await asyncio.to_thread(parts)
-    return {"identity": opened.identity.local.subject, "permissions": []}
-
-
-def _name(url: str) -> str:
+async def authenticate(scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
+    """Whom `service/callers.py` knows, or 401 or 403. The guard in front of the server has asked already."""
     try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _is_loopback(name: str) -> bool:
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
-
-
-def _is_studio(origin: str) -> bool:
-    return origin.startswith("https://") and _name(origin) in STUDIO
+        actor: Actor = scope.get(CALLER) or await caller(scope)
+    except Refused as refused:
+        _refuse(401 if refused.status == 401 else 403, refused.why)
+        raise
+    user: Any = {"identity": actor.subject, "tenant": actor.tenant, "permissions": []}
+    return user
 
 
 def _refuse(status: int, why: str) -> None:
@@ -96,45 +79,118 @@ async def deny(ctx: Auth.types.AuthContext, value: Any) -> bool:
     return False
 
 
-async def _allow(ctx: Auth.types.AuthContext, value: Any) -> bool:
-    del ctx, value
-    return True
+async def _look(ctx: Auth.types.AuthContext, value: Any) -> Any:
+    """To see: the graphs, which are everybody's, and the threads of one's own tenant."""
+    del value
+    opened, _ = await _acting(ctx)
+    if opened.settings.service is None or ctx.resource != "threads":
+        return True
+    return _of_tenant(opened)
 
 
-auth.on.assistants.read(_allow)
-auth.on.assistants.search(_allow)
-auth.on.threads.create(_allow)
-auth.on.threads.read(_allow)
-auth.on.threads.update(_allow)
-auth.on.threads.delete(_allow)
-auth.on.threads.search(_allow)
+async def _change(ctx: Auth.types.AuthContext, value: Any) -> Any:
+    """To make, change and delete a thread, or to cancel on it. In service mode all that a request names is asked about,
+    and a request that names none (cancel all) is refused.
+    """
+    opened, actor = await _acting(ctx)
+    if opened.settings.service is None:
+        return True
+    threads = value.get("thread_ids") or [value.get("thread_id")]
+    for each in threads:
+        if each is None:
+            _refuse(403, "Name the thread: what is not about one thread is not offered in service mode.")
+        await _allowed(lambda thread=str(each): Admission(opened).to_touch(actor, thread))
+    _mark(value, opened)
+    return _of_tenant(opened)
+
+
+auth.on.assistants.read(_look)
+auth.on.assistants.search(_look)
+auth.on.threads.read(_look)
+auth.on.threads.search(_look)
+auth.on.threads.create(_change)
+auth.on.threads.update(_change)
+auth.on.threads.delete(_change)
+
+
+async def _acting(ctx: Auth.types.AuthContext) -> tuple[Parts, Actor]:
+    """In service mode the user has to be one whom our own authentication has named; Studio's is not."""
+    opened = await asyncio.to_thread(parts)
+    if opened.settings.service is None:
+        return opened, Actor(ctx.user.identity, opened.ledger.tenant, "server")
+    try:
+        return opened, opened.identity.of_user(ctx.user)
+    except NotAllowed as error:
+        _refuse(403, str(error))
+        raise
+
+
+async def _allowed(asks: Callable[[], None]) -> None:
+    try:
+        await asyncio.to_thread(asks)
+    except RemitError as error:
+        _refuse(404 if isinstance(error, RunNotFound) else 403, str(error))
+
+
+def _of_tenant(opened: Parts) -> dict[str, str]:
+    return {"tenant": opened.ledger.tenant}
+
+
+def _mark(value: Any, opened: Parts) -> None:
+    """The tenant and project of a thread, over whatever a client has called them."""
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict):
+        cast(dict[str, Any], metadata).update(tenant=opened.ledger.tenant, project=PROJECT)
 
 
 # --- the door ---------------------------------------------------------------------------------------------------
 
 
 @auth.on.threads.create_run
-async def create_run(ctx: Auth.types.AuthContext, value: Auth.types.RunsCreate) -> bool:
+async def create_run(ctx: Auth.types.AuthContext, value: Auth.types.RunsCreate) -> Any:
     """422 for a run without a thread, 404 for an answer to no run, 409 to one that has ended; else it may start.
 
-    The answer stands also if the server then makes no run of it (a busy thread, say): whoever drives next finds it. A
-    malformed or stale answer is recorded as refused, and the run that starts asks again. What the caller is told
-    with a status of its own, because asking again would hide it: 403 not an approver, 409 decided already, 422 an edit
-    that does not hold.
+    In service mode: 403 with an input for those who may not start the agent or have no part in the run, with a command
+    for those who may not decide. The answer stands also if the server then makes no run of it (a busy thread, say):
+    whoever drives next finds it. A malformed or stale answer is recorded as refused, and the run that starts asks
+    again. What the caller is told with a status of its own, because asking again would hide it: 403 not an approver,
+    409 decided already, 422 an edit that does not hold, and an answer without ids where these are needed.
     """
+    opened, actor = await _acting(ctx)
     kwargs = value.get("kwargs", {})
     thread_id = value.get("thread_id")
     if thread_id is None and kwargs.get("temporary"):
         _refuse(422, _STATELESS)
-    if thread_id is None or not _is_answer(kwargs):
-        return True
-    shown = await _shown(str(thread_id))
-    opened = await asyncio.to_thread(parts)
-    actor = Actor(ctx.user.identity, opened.ledger.tenant, "server")
-    answer = cast(dict[str, Any], kwargs["command"]).get("resume")
-    await asyncio.to_thread(_record, opened, actor, str(thread_id), answer, shown)
-    kwargs["command"], kwargs["input"] = None, {}
-    return True
+    if opened.settings.service is not None:
+        await _admitted(opened, actor, value)
+    if thread_id is not None and _is_answer(kwargs):
+        shown = await _shown(str(thread_id))
+        answer = cast(dict[str, Any], kwargs["command"]).get("resume")
+        await asyncio.to_thread(_record, opened, actor, str(thread_id), answer, shown)
+        kwargs["command"], kwargs["input"] = None, {}
+    return True if opened.settings.service is None else _of_tenant(opened)
+
+
+async def _admitted(opened: Parts, actor: Actor, value: Auth.types.RunsCreate) -> None:
+    thread = value.get("thread_id")
+    thread_id = None if thread is None else str(thread)
+    _mark(value, opened)
+    admission = Admission(opened)
+    if thread_id is not None and value.get("kwargs", {}).get("command") is not None:
+        await _allowed(lambda: admission.to_decide(actor, thread_id))
+        return
+    agent_id = await _agent(str(value.get("assistant_id")))
+    await _allowed(lambda: admission.to_start_or_drive(actor, thread_id, agent_id))
+
+
+async def _agent(assistant_id: str) -> str:
+    """The agent whose graph this is, asked of this server itself."""
+    if assistant_id not in _agents:
+        _agents[assistant_id] = (await get_client().assistants.get(assistant_id))["graph_id"]
+    return _agents[assistant_id]
+
+
+_agents: dict[str, str] = {}
 
 
 def _is_answer(kwargs: Mapping[str, Any]) -> bool:
@@ -156,17 +212,20 @@ async def _shown(thread_id: str) -> Sequence[Any]:
 
 
 def _record(opened: Parts, actor: Actor, run_id: str, answer: Any, shown: Sequence[Any]) -> None:
+    ids_needed = not opened.settings.answers_without_ids
     try:
-        recorded = opened.answers.record(actor, run_id, answer, lambda: shown)
+        recorded = opened.answers.record(
+            actor, run_id, answer, ids_alone(lambda: shown) if ids_needed else lambda: shown
+        )
     except RunNotFound as error:
         _refuse(404, str(error))
     except RunAlreadyTerminal as error:
         _refuse(409, str(error))
     else:
-        _tell(recorded)
+        _tell(recorded, ids_needed)
 
 
-def _tell(recorded: Recorded) -> None:
+def _tell(recorded: Recorded, ids_needed: bool) -> None:
     """Say what asking again would hide; but once an answer was taken, the run must go on."""
     if recorded.decided:
         return
@@ -174,6 +233,8 @@ def _tell(recorded: Recorded) -> None:
         status = _status_of(error)
         if status is not None:
             _refuse(status, str(error))
+        if ids_needed and isinstance(error, AnswerRefused):
+            _refuse(422, f"{error} Each decision needs the `approval_id` and the `digest` that were shown.")
 
 
 def _status_of(error: RemitError) -> int | None:

@@ -39,6 +39,11 @@ class LangGraphEngine:
             graph.invoke({}, {"configurable": {"thread_id": run_id}}, durability=self._durability)
             again = self._parts.ledger.run(run_id).status == "queued"
 
+    def ready(self) -> None:
+        """Make every graph now, so that several threads may drive at once."""
+        for agent_id in (None, *self._parts.agents.ids):
+            self.graph(agent_id)
+
     def graph(self, agent_id: str | None) -> GovernedGraph:
         """The graph that drives runs of this agent; None for runs of agents that this program does not have."""
         if agent_id not in self._graphs:
