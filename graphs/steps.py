@@ -24,12 +24,12 @@ def steps(
     gateway = Gateway(parts.ledger, parts.policy, driving.driver.is_dead)
     nodes: list[Node] = [
         Admit(driving, agents, judge, parts.accept, parts.identity, agent_id),
-        Decide(driving, agents, judge),
+        Decide(driving, agents, judge, parts.policy),
         Validate(driving, agents, judge),
         Authorize(driving, agents, judge, parts.policy),
         Approve(driving, agents, judge, suspend, suspended),
         Wait(driving, agents, judge, suspend, suspended),
-        ExecuteTool(driving, agents, judge, gateway),
+        ExecuteTool(driving, agents, judge, gateway, parts.policy),
         Verify(driving, agents, judge),
         Finish(driving, agents, judge),
     ]

@@ -22,23 +22,24 @@ from nodes.driver import Driving, Owner
 from nodes.identity import Identity
 from nodes.judge import Judge
 from nodes.settlements import Settlements
-from state.actor import Actor
+from state.actor import PERMITTED, Actor
 from state.clock import Clock, SystemClock
-from store import audit
+from store import audit, permissions
 from store.business import BusinessStore
 from store.database import Database
 from store.ledger import REMIT, Ledger
 from store.outbox import Outbox
 from tools.business_objects import CreateNote, CreateTicket, WithdrawTicket
+from tools.cedar import load
 from tools.contract import Tool, WriteTool
 from tools.materials import ReadNotice, ReadRecord
-from tools.policy import Policy, RowPolicy
+from tools.policy import CedarPolicy, Policy
 from tools.registry import Registry
 
 if TYPE_CHECKING:
     from tools.notify_config import Notifications
 
-PERMISSIONS = ("start", "approve", "settle", "budget", "prune")
+PERMISSIONS = PERMITTED
 WRITES = ("write:ticket", "write:note", "write:withdrawal")
 
 
@@ -54,6 +55,7 @@ class Settings:
     user: str
     materials_root: Path | None = None
     tools_file: Path | None = None
+    policy: str = "local"
     tenant: str = "local"
     service: ServiceSettings | None = None
     notify_file: Path | None = None
@@ -161,7 +163,7 @@ class Outside:
     business_database: Callable[[Path], Database] = BusinessStore.database_at
     business: type[BusinessStore] = BusinessStore
     reader: type[BusinessStore] = BusinessStore
-    policy: Policy = field(default_factory=RowPolicy)
+    policy: Policy | None = None
     tools: Callable[[BusinessStore, BusinessStore], Iterable[Tool]] | None = None
     agents: Callable[[Settings], Iterable[Agent]] | None = None
     secrets: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
@@ -204,21 +206,22 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     local = Actor(settings.user, ledger.tenant, "local")
     _welcome(ledger, business, local, [*WRITES, *[f"write:{tool.name}" for tool in configured]])
     judge = Judge(ledger, agents)
+    policy = outside.policy or CedarPolicy(load(settings.policy))
     return Parts(
         settings=settings,
         clock=outside.clock,
         ledger=ledger,
         business=business,
         reader=reader,
-        policy=outside.policy,
+        policy=policy,
         agents=agents,
         judge=judge,
         identity=Identity(local, strict=settings.service is not None),
-        accept=Accept(ledger, agents, outside.policy),
-        answers=Answers(ledger, agents, judge, outside.policy),
-        controls=Controls(ledger, agents, outside.policy),
-        settlements=Settlements(ledger, outside.policy),
-        budgets=Budgets(ledger, outside.policy),
+        accept=Accept(ledger, agents, policy),
+        answers=Answers(ledger, agents, judge, policy),
+        controls=Controls(ledger, agents, policy),
+        settlements=Settlements(ledger, policy),
+        budgets=Budgets(ledger, policy),
         owner=Owner(settings.data_dir / "owners"),
         configured=configured,
         notifications=told,
@@ -238,7 +241,7 @@ def _welcome(ledger: Ledger, business: BusinessStore, local: Actor, writes: Sequ
             return  # another process was first
         now = ledger.clock.now()
         for action in PERMISSIONS:
-            audit.give(connection, ledger.tenant, now, REMIT.subject, local.subject, action, "*")
+            permissions.give(connection, ledger.tenant, now, REMIT.subject, local.subject, action, "*")
         for action in writes:
             business.give(REMIT.subject, local.subject, action)
         for action in (*PERMISSIONS, *writes):

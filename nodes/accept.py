@@ -56,7 +56,7 @@ class Accept:
         """Raises NotAllowed, with a line in the audit, unless the actor may start this agent."""
         ledger = self._ledger
         with ledger.database.read() as connection:
-            ruling = self._policy.may_start(connection, ledger.tenant, actor.subject, agent_id)
+            ruling = self._policy.may(connection, ledger.tenant, actor.subject, "start", agent_id)
         if ruling.allowed:
             return
         with ledger.database.write() as connection:

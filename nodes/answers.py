@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodes.agent import Agents
-from nodes.authorize import cites_of, write_down
+from nodes.authorize import cites_of
 from nodes.due import look
 from nodes.judge import Judge
-from nodes.planning import Checked, Place, Refusal, authorized_plan, valid_arguments
+from nodes.planner import Planner
+from nodes.planning import Checked, Place, Refusal, valid_arguments
 from nodes.shapes import Answer, BadAnswer, read_answers
 from state.actor import Actor
 from state.approval import Approval, Decision
@@ -35,7 +36,8 @@ from store import approvals, audit, operations
 from store.ledger import Facts, Ledger
 from store.operations import Planned
 from store.transaction import RunTransaction
-from tools.policy import Policy
+from tools.approving import Approving, enough, question_of, record
+from tools.policy import Policy, Ruling
 
 Shown = Callable[[], Sequence[Any]]
 Successor = tuple[Planned, dict[str, Any]]  # the operation that an edit becomes, and its preview
@@ -61,7 +63,8 @@ class Answers:
         self._ledger = ledger
         self._agents = agents
         self._judge = judge
-        self._policy = policy
+        self._planner = Planner(ledger, policy)
+        self._approving = Approving(policy)
 
     def record(self, actor: Actor, run_id: str, value: Any, shown: Shown = nothing_shown) -> Recorded:
         """Record whatever somebody sent in answer to a run's question.
@@ -114,6 +117,25 @@ class Answers:
             raise self._refuse(actor, approval.run_id, error) from None
         return approval.approval_id
 
+    def withdraw(self, actor: Actor, approval_id: str) -> str:
+        """Take one's own answer back; the approval is pending again. Answers its id.
+
+        Raises ApprovalNotFound, NotAnApprover for who has not answered it, RunAlreadyTerminal, and
+        ApprovalAlreadyDecided where it is too late: claimed, rejected, edited, expired. Each is recorded.
+        """
+        approval = self._find(approval_id)
+        if approval is None:
+            raise ApprovalNotFound(approval_id)
+        look(self._ledger, approval.run_id)
+        try:
+            with self._ledger.control(approval.run_id, actor) as tx:
+                self._withdraw(tx, actor, approval_id)
+        except StoreError:
+            raise
+        except RemitError as error:
+            raise self._refuse(actor, approval.run_id, error) from None
+        return approval_id
+
     def _find(self, approval_id: str) -> Approval | None:
         with self._ledger.database.read() as connection:
             return approvals.get(connection, self._ledger.tenant, approval_id)
@@ -121,52 +143,58 @@ class Answers:
     def _successor(self, actor: Actor, run_id: str, answer: Answer) -> Successor:
         """What an edit becomes. Worked out before the answer's transaction: a target may be slow to say its version."""
         with self._ledger.control(run_id, actor) as tx:
-            facts, approval, operation = self._checked(tx, actor, answer)
-        return self._edited(facts, approval, operation, answer)
+            facts, approval, _ = self._checked(tx, actor, answer)
+        return self._edited(facts, approval, _operation_of(facts, approval), answer)
 
     # --- inside one transaction on the run ----------------------------------------------------------------
 
-    def _checked(self, tx: RunTransaction, actor: Actor, answer: Answer) -> tuple[Facts, Approval, Operation]:
-        """What the answer is about, if this actor may give it now; raises what `decide` raises."""
+    def _checked(self, tx: RunTransaction, actor: Actor, answer: Answer) -> tuple[Facts, Approval, Ruling]:
+        """What the answer is about, and by what this actor may give it now; raises what `decide` raises."""
         facts = self._ledger.facts_in(tx.connection, tx.run_id)
         approval = approvals.get(tx.connection, tx.tenant, answer.approval_id)
         assert approval is not None
-        self._check(tx, actor, answer, approval, facts)
-        return facts, approval, next(each for each in facts.operations if each.operation_id == approval.operation_id)
+        return facts, approval, self._check(tx, actor, answer, approval, facts)
 
     def _decide(self, tx: RunTransaction, actor: Actor, answer: Answer, successor: Successor | None) -> None:
-        facts, approval, operation = self._checked(tx, actor, answer)
-        decision = Decision(actor.subject, answer.type, answer.message, answer.digest or approval.digest, tx.now)
-        if not approvals.decide(tx, approval, decision):
+        facts, approval, by = self._checked(tx, actor, answer)
+        seen = answer.digest or approval.digest
+        decision = Decision(actor.subject, answer.type, answer.message, seen, tx.now, by.version, by.rule)
+        if not record(tx, approval, decision, actor):
             raise ApprovalAlreadyDecided(f"{actor.subject} has answered approval {approval.approval_id} before.")
-        tx.event(
-            "approval.decided",
-            {"approval_id": approval.approval_id, "answer": answer.type, "digest": approval.digest},
-        )
-        audit.append(
-            tx.connection,
-            tx.tenant,
-            tx.now,
-            actor,
-            "approval.decide",
-            f"approval:{approval.approval_id}",
-            answer.type,
-            rule=approval.policy_rule,
-            detail={"run": tx.run_id, "digest": approval.digest},
-        )
-        self._take_effect(tx, approval, operation, answer.type)
+        self._take_effect(tx, approval, _operation_of(facts, approval), answer.type)
         if successor is not None:
             planned, preview = successor
-            write_down(tx, planned, preview, self._agents.get(facts.run.agent_id).definition)
+            self._planner.write_down(tx, planned, preview, self._agents.get(facts.run.agent_id).definition)
         self._wake(tx)
 
-    def _check(self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts) -> None:
+    def _withdraw(self, tx: RunTransaction, actor: Actor, approval_id: str) -> None:
+        facts = self._ledger.facts_in(tx.connection, tx.run_id)
+        approval = approvals.get(tx.connection, tx.tenant, approval_id)
+        assert approval is not None
+        if facts.run.ended:
+            raise RunAlreadyTerminal(f"Run {tx.run_id} has ended ({facts.run.status}); its answers stand.")
+        operation = next((each for each in facts.operations if each.operation_id == approval.operation_id), None)
+        if operation is None or operation.status not in {"awaiting_approval", "approved"}:
+            stands = self._standing(tx, approval)
+            raise ApprovalAlreadyDecided(f"Approval {approval_id} is {approval.status}, too late to change: {stands}.")
+        if not approvals.withdraw(tx, approval, actor.subject):
+            raise NotAnApprover(f"{actor.subject} has not answered approval {approval_id}.")
+        tx.event("approval.withdrawn", {"approval_id": approval_id})
+        name = f"approval:{approval_id}"
+        audit.append(tx.connection, tx.tenant, tx.now, actor, "approval.withdraw", name, "withdrawn")
+        if operation.status == "approved" and not enough(tx.connection, tx.tenant, approval):
+            approvals.move(tx, approval, "pending")
+            operations.move(tx, operation, "awaiting_approval")
+
+    def _check(self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts) -> Ruling:
         if facts.run.ended:
             stands = self._standing(tx, approval)
             raise RunAlreadyTerminal(
                 f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it. What stands: {stands}."
             )
-        ruling = self._policy.may_approve(tx.connection, tx.tenant, actor.subject, approval.tool)
+        tool = self._agents.tools(facts.run.agent_id).get(approval.tool)
+        question = question_of(approval, facts.run.agent_id, tool)
+        ruling = self._approving.may(tx.connection, tx.tenant, actor.subject, question)
         if not ruling.allowed:
             raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
         if approval.status == "expired":
@@ -183,6 +211,7 @@ class Answers:
                 f"Approval {approval.approval_id} is about digest {approval.digest[:12]}…, the answer about"
                 f" {answer.digest[:12]}…: look at it again."
             )
+        return ruling
 
     @staticmethod
     def _standing(tx: RunTransaction, approval: Approval) -> str:
@@ -191,8 +220,7 @@ class Answers:
         return ", ".join(f"{each.answer} by {each.approver}" for each in made) or approval.status
 
     def _take_effect(self, tx: RunTransaction, approval: Approval, operation: Operation, answer: str) -> None:
-        made = len(approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id))
-        if answer == "approve" and made < approval.quorum:
+        if answer == "approve" and not enough(tx.connection, tx.tenant, approval):
             return
         approval_status = {"approve": "approved", "reject": "rejected", "edit": "superseded"}[answer]
         approvals.move(tx, approval, approval_status)
@@ -217,7 +245,7 @@ class Answers:
         assert facts.turn is not None
         place = Place(facts.run.run_id, operation.turn, operation.index, operation.generation + 1, "human")
         cites = cites_of(facts.turn.proposal, operation.index)
-        planned, preview = authorized_plan(place, Checked(tool, arguments), cites, facts.run.requester, self._policy)
+        planned, preview = self._planner.plan(place, Checked(tool, arguments), cites, facts.run)
         if planned.status == "failed":
             raise InputInvalid(f"The edit is not taken: it could not be checked ({planned.detail}). Try again.")
         return planned, {**preview, "edited_from": approval.digest}
@@ -254,3 +282,7 @@ class Answers:
             "refused",
             detail={"why": why[:1000]},
         )
+
+
+def _operation_of(facts: Facts, approval: Approval) -> Operation:
+    return next(each for each in facts.operations if each.operation_id == approval.operation_id)

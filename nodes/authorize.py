@@ -9,15 +9,14 @@ from __future__ import annotations
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
-from nodes.planning import Checked, Place, authorized_plan
+from nodes.planner import Planner
+from nodes.planning import Checked, Place
 from nodes.step import Moment, Step, Update
 from state.agent import AgentDefinition
 from state.digest import Json
 from state.operation import Operation
-from store import approvals, operations
 from store.ledger import Facts
 from store.operations import Planned
-from store.transaction import RunTransaction
 from tools.policy import Policy
 
 
@@ -29,7 +28,7 @@ class Authorize(Step):
 
     def __init__(self, driving: Driving, agents: Agents, judge: Judge, policy: Policy) -> None:
         super().__init__(driving, agents, judge)
-        self._policy = policy
+        self._planner = Planner(self.ledger, policy)
 
     def act(self, at: Moment) -> Update:
         lease, facts = at.lease, at.facts
@@ -38,9 +37,8 @@ class Authorize(Step):
         if not planned:
             return {"outcome": "reread"}
         with self.ledger.acting(lease) as tx:
-            for each, preview in planned:
-                write_down(tx, each, preview, agent.definition)
-        outcome = self._outcome([each for each, _ in planned], agent.definition)
+            asked = [self._planner.write_down(tx, each, preview, agent.definition) for each, preview in planned]
+        outcome = self._outcome([each for each, _ in planned], any(asked), agent.definition)
         shown = {"status": "waiting", "reason": "approval"} if outcome == "ask" else {}
         return {"outcome": outcome, "operation_ids": [each.operation_id for each, _ in planned], **shown}
 
@@ -71,39 +69,19 @@ class Authorize(Step):
         assert facts.turn is not None
         place = Place(facts.run.run_id, facts.turn.turn, index, generation, source)
         cites = cites_of(facts.turn.proposal, index)
-        return authorized_plan(place, checked, cites, facts.run.requester, self._policy)
+        return self._planner.plan(place, checked, cites, facts.run)
 
     @staticmethod
-    def _outcome(planned: list[Planned], definition: AgentDefinition) -> str:
+    def _outcome(planned: list[Planned], asked: bool, definition: AgentDefinition) -> str:
         statuses = {each.status for each in planned}
         if "denied" in statuses and definition.on_denial != "tell":
             return "denied"
-        if "awaiting_approval" in statuses:
+        if asked:
             return "ask"
-        return "go" if "planned" in statuses else "tell"
+        return "go" if statuses & {"planned", "awaiting_approval"} else "tell"
 
 
 def cites_of(proposal: Json, index: int) -> list[Json]:
     """The words that a proposal cites for one of its actions, as an approver is shown them."""
     actions: list[Json] = proposal.get("actions") or []
     return (actions[index].get("cites") or []) if index < len(actions) else []
-
-
-def write_down(tx: RunTransaction, planned: Planned, preview: Json, definition: AgentDefinition) -> str | None:
-    """One operation with its question, if it needs one; the approval's id. Writing it twice changes nothing."""
-    if not operations.insert(tx, planned):
-        return None
-    named = {"operation_id": planned.operation_id, "tool": planned.tool, "digest": planned.digest}
-    tx.event("operation.planned", {**named, "turn": planned.turn, "generation": planned.generation})
-    if planned.status == "denied":
-        tx.event("policy.denied", {**named, "rule": planned.policy_rule})
-        return None
-    if planned.status == "failed":
-        tx.event("tool.call.failed", {**named, "error_class": planned.error_class, "detail": planned.detail})
-        tx.add(repairs=1)
-    if planned.status != "awaiting_approval":
-        return None
-    expires_at = tx.now + definition.approval_ttl_s * 1000
-    approval_id = approvals.request(tx, planned, preview, expires_at)
-    tx.event("approval.requested", {**named, "approval_id": approval_id})
-    return approval_id

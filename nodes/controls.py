@@ -98,7 +98,7 @@ class Controls:
         run = tx.run
         if self._agents.running(run["agent_id"], run["agent_version"], self._ledger.definition) is None:
             raise Conflict(f"Run {tx.run_id} needs {run['agent_version']}, which this program does not have.")
-        ruling = self._policy.may_start(tx.connection, tx.tenant, run["requester"], run["agent_id"])
+        ruling = self._policy.may(tx.connection, tx.tenant, run["requester"], "start", run["agent_id"])
         if not ruling.allowed:
             raise Conflict(f"Run {tx.run_id} stays as it is: its requester may not act any more ({ruling.rule}).")
 
@@ -114,7 +114,7 @@ class Controls:
             audit.append(tx.connection, tx.tenant, tx.now, actor, action, f"run:{run_id}", tx.run["status"])
 
     def _may(self, tx: RunTransaction, actor: Actor) -> None:
-        """The requester, and whoever may start such runs, may also stop, hold and continue them."""
-        ruling = self._policy.may_start(tx.connection, tx.tenant, actor.subject, tx.run["agent_id"])
-        if actor.subject != tx.run["requester"] and not ruling.allowed:
+        own, agent_id = actor.subject == tx.run["requester"], tx.run["agent_id"]
+        ruling = self._policy.may(tx.connection, tx.tenant, actor.subject, "control", agent_id, own=own)
+        if not ruling.allowed:
             raise NotAllowed(f"{actor.subject} may not control run {tx.run_id} ({ruling.rule}).")

@@ -10,7 +10,7 @@ from nodes.asking import Asking, Said, plain
 from nodes.deciders.decider import Outcome, View
 from nodes.driver import Driving
 from nodes.judge import MAX_KEPT_RUNS, Judge
-from nodes.standing import worst_of
+from nodes.standing import STOPPED, worst_of
 from nodes.step import Moment, Step, Update
 from state.budget import Usage
 from state.digest import Json
@@ -20,6 +20,7 @@ from state.run import Lease
 from store import operations, turns
 from store.ledger import Facts
 from store.turns import TurnRecord
+from tools.policy import Policy
 
 
 @dataclass(slots=True)
@@ -37,8 +38,9 @@ class Decide(Step):
     name = "decide"
     stands_at = frozenset({"decide"})
 
-    def __init__(self, driving: Driving, agents: Agents, judge: Judge) -> None:
+    def __init__(self, driving: Driving, agents: Agents, judge: Judge, policy: Policy) -> None:
         super().__init__(driving, agents, judge)
+        self._policy = policy
         self._asking = Asking(driving)
         self._seen: dict[str, _Seen] = {}
 
@@ -60,10 +62,20 @@ class Decide(Step):
 
     def _said(self, agent: Agent, at: Moment) -> Said | None:
         """From the decider; from the input, where the agent has none; None where there is nothing to record."""
+        stopped = self._stopped(at.facts)
+        if stopped is not None:
+            return Said("remit", {"kind": STOPPED, "rule": stopped}, Usage())
         if agent.decider is not None:
             return self._asking.word(at.lease, agent.decider, self._view(agent, at.facts), at.token)
         effect = self.judge.expectation(at.facts.run).effect
         return Said("input", plain(Proposal(kind="actions", actions=[] if effect is None else [effect])), Usage())
+
+    def _stopped(self, facts: Facts) -> str | None:
+        """The stop by which this agent does nothing more, or None. Nobody is asked, and nothing paid, behind one."""
+        run = facts.run
+        with self.ledger.database.read() as connection:
+            ruling = self._policy.may(connection, self.ledger.tenant, run.requester, "start", run.agent_id)
+        return ruling.rule if ruling.no == "emergency_stop" else None
 
     def _record(
         self, lease: Lease, facts: Facts, source: str, proposal: Json, charge: dict[str, int], took: int

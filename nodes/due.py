@@ -22,6 +22,21 @@ def expire(tx: RunTransaction, facts: Facts) -> bool:
     return expired
 
 
+def escalate(tx: RunTransaction, facts: Facts) -> None:
+    """From the time on that its question names, a second role may decide too."""
+    for approval in facts.questions:
+        if approval.escalate_at is not None and approval.escalate_at <= tx.now and approvals.escalate(tx, approval):
+            said = {"approval_id": approval.approval_id, "role": approval.escalate_to}
+            tx.event("approval.escalated", said, actor=REMIT.subject)
+
+
+def next_look(facts: Facts, deadline: int | None, now: int) -> int | None:
+    """When something of these questions is due, or the deadline, in milliseconds since 1970 UTC."""
+    times = [each.expires_at for each in facts.questions]
+    times += [each.escalate_at for each in facts.questions if each.escalate_at is not None and each.escalate_at > now]
+    return min([*times, *([] if deadline is None else [deadline])], default=None)
+
+
 def look(ledger: Ledger, run_id: str) -> None:
     """Make the moves that are due on a run that nobody drives. Raises RunNotFound."""
     run = ledger.run(run_id)
@@ -42,3 +57,6 @@ def _due(tx: RunTransaction, facts: Facts) -> None:
             end_or_queue(tx, facts, "timed_out", "deadline")
     elif tx.run["status"] == "waiting" and (expire(tx, facts) or tx.run["reason"] == "external"):
         tx.move("queued")
+    elif tx.run["status"] == "waiting":
+        escalate(tx, facts)
+        tx.set(wake_at=next_look(facts, deadline, tx.now))

@@ -10,12 +10,13 @@ from typing import cast
 from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.judge import Judge
+from nodes.planner import Planner, use_of
 from nodes.planning import Place, plan
 from nodes.standing import Standing, at_its_end
 from nodes.step import Moment, Step, Update
 from state.digest import Json
 from state.operation import Operation
-from state.run import Lease
+from state.run import Lease, Run
 from store import operations
 from store.ledger import Facts
 from store.operations import Planned
@@ -23,6 +24,7 @@ from store.transaction import RunTransaction
 from tools.claim import IN_DOUBT
 from tools.contract import Call, CancelToken, ReadTool, Tool, WriteTool
 from tools.gateway import Gateway, ReadOutcome, read
+from tools.policy import Policy
 from tools.settle import cancel_later_writes, settled
 
 PARALLEL_READS = 4
@@ -36,9 +38,10 @@ class ExecuteTool(Step):
     name = "execute_tool"
     stands_at = frozenset({"execute_tool", "validate"})  # a turn that only reads comes here unplanned
 
-    def __init__(self, driving: Driving, agents: Agents, judge: Judge, gateway: Gateway) -> None:
+    def __init__(self, driving: Driving, agents: Agents, judge: Judge, gateway: Gateway, policy: Policy) -> None:
         super().__init__(driving, agents, judge)
         self._gateway = gateway
+        self._planner = Planner(self.ledger, policy)
 
     def fits(self, where: Standing) -> bool:
         """Whoever comes back to an unknown outcome asks the target again."""
@@ -60,16 +63,16 @@ class ExecuteTool(Step):
         planned = [
             plan(Place(lease.run_id, turn, index, 1, source), each, "planned") for index, each in enumerate(judged)
         ]
-        pairs = [(cast(ReadTool, checked.tool), each) for checked, each in zip(judged, planned, strict=True)]
-        outcomes = self._read_all(pairs, facts, token)
-        failed = any(each.error_class is not None for each in outcomes)
+        outcomes = self._read_all(
+            [(checked.tool, each) for checked, each in zip(judged, planned, strict=True)], facts, token
+        )
         with self.ledger.acting(lease) as tx:
             for each, outcome in zip(planned, outcomes, strict=True):
                 if operations.insert(tx, _with_outcome(each, outcome)):
                     _say(tx, each, outcome)
-            self._charge(tx, len(planned), failed)
+            self._charge(tx, outcomes)
         outcome_ids = [each.operation_id for each in planned]
-        return {"outcome": "reread" if failed else "read", "operation_ids": outcome_ids}
+        return {"outcome": "read" if _went_well(outcomes) else "reread", "operation_ids": outcome_ids}
 
     def _planned_reads(self, lease: Lease, facts: Facts, token: CancelToken) -> None:
         """The reads of a turn that has effects too: they were planned with it."""
@@ -77,33 +80,36 @@ class ExecuteTool(Step):
         if not planned:
             return
         tools = self.agents.tools(facts.run.agent_id)
-        outcomes = self._read_all([(cast(ReadTool, tools[each.tool]), each) for each in planned], facts, token)
+        outcomes = self._read_all([(tools[each.tool], each) for each in planned], facts, token)
         with self.ledger.acting(lease) as tx:
             for each, outcome in zip(planned, outcomes, strict=True):
-                status = "committed" if outcome.error_class is None else "failed"
                 operations.move(
                     tx,
                     each,
-                    status,
+                    _status(outcome),
                     error_class=outcome.error_class,
                     detail=outcome.detail,
                     result=outcome.result,
                 )
                 _say(tx, each, outcome)
-            self._charge(tx, len(planned), any(each.error_class is not None for each in outcomes))
+            self._charge(tx, outcomes)
 
     @staticmethod
-    def _charge(tx: RunTransaction, reads: int, failed: bool) -> None:
-        tx.add(used_tool_calls=reads)
+    def _charge(tx: RunTransaction, outcomes: Sequence[ReadOutcome]) -> None:
+        """A read that the policy did not let happen costs nothing."""
+        tx.add(used_tool_calls=sum(not each.denied for each in outcomes))
+        failed = any(each.error_class is not None and not each.denied for each in outcomes)
         tx.set(repairs=tx.run["repairs"] + 1 if failed else 0)
 
     def _read_all(
-        self, reads: Sequence[tuple[ReadTool, Planned | Operation]], facts: Facts, token: CancelToken
+        self, reads: Sequence[tuple[Tool, Planned | Operation]], facts: Facts, token: CancelToken
     ) -> list[ReadOutcome]:
         """In parallel, a few at a time; each answers with a value, whatever its tool does."""
         task = self.ledger.task_input(facts.run)
-        calls = [
-            Call(
+
+        def one(pair: tuple[Tool, Planned | Operation]) -> ReadOutcome:
+            tool, each = pair
+            call = Call(
                 run_id=facts.run.run_id,
                 operation_id=each.operation_id,
                 key=each.operation_key,
@@ -113,13 +119,19 @@ class ExecuteTool(Step):
                 task=task,
                 token=token,
             )
-            for _, each in reads
-        ]
-        tools = [tool for tool, _ in reads]
-        if len(calls) == 1:
-            return [read(tools[0], calls[0])]
+            return self._read(facts.run, cast(ReadTool, tool), call)
+
+        if len(reads) == 1:
+            return [one(reads[0])]
         with ThreadPoolExecutor(max_workers=PARALLEL_READS) as pool:
-            return list(pool.map(read, tools, calls))
+            return list(pool.map(one, reads))
+
+    def _read(self, run: Run, tool: ReadTool, call: Call) -> ReadOutcome:
+        """Judged at this moment, like an effect."""
+        ruling = self._planner.ruling(use_of(run, tool, call.arguments))
+        if not ruling.allowed:
+            return ReadOutcome(None, ruling.no, ruling.rule, denied=True)
+        return read(tool, call)
 
     # --- effects, in order --------------------------------------------------------------------------------
 
@@ -175,10 +187,20 @@ class ExecuteTool(Step):
                 cancel_later_writes(tx, later)
 
 
+def _went_well(outcomes: Sequence[ReadOutcome]) -> bool:
+    return all(each.error_class is None for each in outcomes)
+
+
+def _status(outcome: ReadOutcome) -> str:
+    if outcome.denied:
+        return "denied"
+    return "committed" if outcome.error_class is None else "failed"
+
+
 def _with_outcome(planned: Planned, outcome: ReadOutcome) -> Planned:
     return replace(
         planned,
-        status="committed" if outcome.error_class is None else "failed",
+        status=_status(outcome),
         result=outcome.result,
         error_class=outcome.error_class,
         detail=outcome.detail,
@@ -188,6 +210,9 @@ def _with_outcome(planned: Planned, outcome: ReadOutcome) -> Planned:
 def _say(tx: RunTransaction, operation: Planned | Operation, outcome: ReadOutcome) -> None:
     """One line of the timeline about a read; of what was read only name and content hash."""
     payload = {"operation_id": operation.operation_id, "tool": operation.tool, "effect": "read"}
+    if outcome.denied:
+        tx.event("policy.denied", {**payload, "rule": outcome.detail})
+        return
     if outcome.error_class is not None:
         payload |= {"error_class": outcome.error_class, "detail": (outcome.detail or "")[:500]}
     elif outcome.result is not None and "sha256" in outcome.result:

@@ -13,7 +13,7 @@ from typing import Any
 
 from nodes.agent import Agents
 from nodes.driver import Driving
-from nodes.due import expire
+from nodes.due import expire, next_look
 from nodes.ending import take_over
 from nodes.judge import Judge
 from nodes.question import question
@@ -127,8 +127,7 @@ class Approve(_Pause):
         return question(facts, self.agents.tools(facts.run.agent_id))
 
     def _wake_at(self, facts: Facts, where: Standing) -> int | None:
-        times = [each.expires_at for each in facts.questions]
-        return min([*times, *([facts.run.deadline] if facts.run.deadline else [])], default=None)
+        return next_look(facts, facts.run.deadline, self.ledger.clock.now())
 
     def _payload(self, facts: Facts, where: Standing) -> dict[str, Any]:
         return {"approvals": [each.approval_id for each in facts.questions]}

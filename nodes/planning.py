@@ -1,13 +1,13 @@
-"""From a recorded proposal to operations: checked by trusted code, the same answer however often it is asked.
+"""From a recorded proposal to checked actions and what they would be: the same answer however often it is asked.
 
-Pure but for reading grants and resource versions of the target: `validate` and `authorize` both call it, so neither
-trusts what the other left in the graph's state.
+Pure but for reading resource versions of the target: `validate` and `authorize` both call it, so neither trusts what
+the other left in the graph's state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from state.errors import ToolError
 from state.operation import RESERVED_NAMES, Action, Proposal
 from store.operations import Planned, Source
 from tools.contract import Tool, WriteTool, foreign, version_of
-from tools.policy import Policy, Ruling
+from tools.policy import Ruling
 
 MAX_ARGUMENT_BYTES = 64 * 1024
 MAX_DEPTH = 8
@@ -175,7 +175,7 @@ def _text(given: Any, what: str) -> str | None:
     raise ToolError("internal", f"The tool's {what} is no text of at most {MAX_NAME} characters.")
 
 
-def _preview(tool: WriteTool, arguments: Json) -> Json:
+def preview_of(tool: WriteTool, arguments: Json) -> Json:
     """Raises ToolError unless it is a JSON object of bounded size."""
     given: Any = foreign(lambda: tool.preview(arguments), "internal")
     try:
@@ -222,31 +222,9 @@ def plan(place: Place, checked: Checked, status: str, aim: Aim | None = None, ru
         resource_version=aim.version,
         policy_version=None if ruling is None else ruling.version,
         policy_rule=None if ruling is None else ruling.rule,
+        needs=None if ruling is None else ruling.needs,
         status=status,
     )
-
-
-def authorized_plan(
-    place: Place, checked: Checked, cites: Sequence[Json], principal: str, policy: Policy
-) -> tuple[Planned, Json]:
-    """`plan` with the policy's ruling of this moment, and the preview for an approver.
-
-    The operation is planned, awaiting approval, or denied; failed where the tool or its target could not even be asked.
-    """
-    tool = checked.tool
-    if not isinstance(tool, WriteTool):
-        return plan(place, checked, "planned"), {}
-    try:
-        aim = aim_of(tool, checked.arguments, place.key)
-        ruling = policy.may_act(principal, tool, aim.resource)
-        preview = _preview(tool, checked.arguments)
-    except ToolError as error:
-        return replace(plan(place, checked, "failed"), error_class=error.error_class, detail=str(error)), {}
-    if not ruling.allowed:
-        denied = plan(place, checked, "denied", aim, ruling)
-        return replace(denied, error_class="policy", detail=ruling.rule), {}
-    status = "awaiting_approval" if tool.needs_approval else "planned"
-    return plan(place, checked, status, aim, ruling), {**preview, "cites": list(cites)}
 
 
 def _first(error: ValidationError) -> str:

@@ -20,7 +20,10 @@ from store.ledger import Facts
 from tools.contract import foreign
 
 MAX_TAKEOVERS = 5
+STOPPED = "stopped"  # the kind of a turn in which nobody was asked, because the agent is stopped
 MAX_GENERATIONS = 20
+# What a claim that was made before, and is not made again, says about why.
+_DENIED = {"not_permitted": "permission_revoked", "emergency_stop": "emergency_stop", "policy": "policy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def _of_turn(facts: Facts, agent: Agent, now: int, expectation: Callable[[], Exp
     if facts.turn is None:
         return next_turn(facts, agent)
     if facts.turn.source == "remit":
-        return finish("failed", "model_failed")
+        stopped = facts.turn.proposal.get("kind") == STOPPED
+        return finish("denied", "emergency_stop") if stopped else finish("failed", "model_failed")
     if facts.turn.refusal is not None:
         return _after_refusal(facts, agent)
     if facts.operations:
@@ -267,8 +271,8 @@ def _of_failed(failed: list[Operation], facts: Facts, agent: Agent) -> Standing:
     for each in failed:
         if each.error_class in {"resource_changed", "approval_expired"}:
             return _planned_again(each)
-        if each.error_class == "not_permitted":
-            return finish("denied", "permission_revoked")
+        if each.error_class in _DENIED:
+            return finish("denied", _DENIED[each.error_class])
         if each.error_class == "key_conflict":
             return finish("failed", "tool_failed")
     if facts.run.repairs > agent.definition.max_repairs:

@@ -12,7 +12,7 @@ from graphs.wiring import Parts
 from state.actor import Actor
 from state.digest import Json
 from state.errors import InputInvalid, NotAllowed
-from store import audit
+from store import audit, permissions
 from store.ledger import REMIT
 
 # What the command line calls an action, and the rows that it stands for.
@@ -46,7 +46,7 @@ class Grants:
     def all(self) -> list[Json]:
         """Every row that is in force now."""
         with self._ledger.database.read() as connection:
-            held = audit.permission_rows(connection, self._ledger.tenant)
+            held = permissions.permission_rows(connection, self._ledger.tenant)
         rows = held + self._parts.business.grants()
         return sorted(rows, key=lambda row: (row["subject"], row["action"], row["resource"]))
 
@@ -93,9 +93,9 @@ class Grants:
                 )
             elif given:
                 by = self._actor.subject
-                changed = audit.give(connection, ledger.tenant, now, by, subject, action, resource)
+                changed = permissions.give(connection, ledger.tenant, now, by, subject, action, resource)
             else:
-                changed = audit.revoke(connection, ledger.tenant, subject, action, resource)
+                changed = permissions.revoke(connection, ledger.tenant, subject, action, resource)
             result = ("given" if given else "revoked") if changed else "unchanged"
             detail = {"action": action, "resource": resource}
             audit.append(

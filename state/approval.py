@@ -26,6 +26,9 @@ class Needs:
     per_hour: int | None = None
 
 
+NOTHING_MORE = Needs()
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One person's answer: approve, reject or edit, with the digest they saw, and by what they might decide.

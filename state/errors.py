@@ -33,6 +33,8 @@ ErrorClass = Literal[
     "approval_expired",
     "key_conflict",
     "not_done",
+    "policy",
+    "emergency_stop",
     "internal",
 ]
 

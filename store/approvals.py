@@ -65,11 +65,11 @@ _WITHDRAW = Statement(
 
 def request(
     tx: RunTransaction, planned: Planned, preview: Json, expires_at: int, needs: Needs = NOBODY_IN_PARTICULAR
-) -> str:
-    """Put the question about one planned operation; answers the approval's id, also when it was put before."""
+) -> Approval:
+    """Put the question about one planned operation; answers it, also when it was put before."""
     known = of_operation(tx.connection, tx.tenant, planned.operation_id)
     if known is not None:
-        return known.approval_id
+        return known
     approval_id = str(uuid.uuid4())
     row = {
         "tenant_id": tx.tenant,
@@ -96,7 +96,7 @@ def request(
         "escalated": 0,
     }
     tx.connection.execute(_INSERT, row)
-    return approval_id
+    return approval_of(row)
 
 
 def decide(tx: RunTransaction, approval: Approval, decision: Decision) -> bool:

@@ -10,7 +10,7 @@ from state.digest import Json
 from state.errors import OperationMismatch
 from state.operation import Operation
 from store.database import Connection, Row, Statement, inserting, param
-from store.tables import attempts, effects, tries
+from store.tables import attempts, effects, operations, tries
 from store.transaction import RunTransaction
 
 _INSERT_EFFECT = inserting(effects, or_ignore=True)
@@ -54,6 +54,22 @@ _IN_DOUBT = Statement(
         tries.c.kind == "call",
         tries.c.outcome.in_(["unknown", "lost"]),
         tries.c.number > _last_proof,
+    )
+)
+_OF_THE_LAST = Statement(
+    select(func.count().label("made"))
+    .join_from(
+        effects,
+        operations,
+        and_(operations.c.tenant_id == effects.c.tenant_id, operations.c.operation_id == effects.c.operation_id),
+    )
+    .where(
+        effects.c.tenant_id == param("tenant"),
+        effects.c.status != "failed",
+        effects.c.claimed_at > param("since"),
+        effects.c.operation_id != param("operation"),
+        operations.c.tool == param("tool"),
+        operations.c.principal == param("principal"),
     )
 )
 # A lookup after the last call said, with proof, that nothing was done.
@@ -259,6 +275,14 @@ def proven_not_done(connection: Connection, tenant: str, operation_id: str) -> b
     """Did a lookup after the last call prove that nothing was done?"""
     row = connection.one(_PROVEN, {"tenant": tenant, "operation": operation_id})
     return row is not None and bool(row["proven"])
+
+
+def of_the_last(tx: RunTransaction, operation: Operation, period_ms: int) -> int:
+    """How many other effects of this tool the run's requester has claimed in this time, without those not done."""
+    principal, since = tx.run["requester"], tx.now - period_ms
+    values = tx.key(operation=operation.operation_id, tool=operation.tool, principal=principal, since=since)
+    row = tx.connection.one(_OF_THE_LAST, values)
+    return 0 if row is None else row["made"]
 
 
 def _count(connection: Connection, statement: Statement, tenant: str, operation_id: str) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import and_, null, select, update
+from sqlalchemy import and_, func, null, select, update
 
+from state.approval import Needs
 from state.digest import Json
 from state.errors import OperationMismatch
 from state.operation import Operation, check_operation_move
@@ -43,6 +44,8 @@ _MOVE = Statement(
         result=param("new_result"),
         object_id=param("new_object_id"),
         next_at=param("new_next_at"),
+        policy_version=func.coalesce(param("new_policy_version"), operations.c.policy_version),
+        policy_rule=func.coalesce(param("new_policy_rule"), operations.c.policy_rule),
         updated_at=param("now"),
     )
 )
@@ -86,6 +89,8 @@ class Planned:
     detail: str | None = None
     result: Json | None = None
     error_class: str | None = None
+    needs: Needs | None = None  # what the ruling asks for besides its yes; kept with the approval
+    amount: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +148,13 @@ def move(
     result: Json | None = None,
     object_id: str | None = None,
     next_at: int | None = None,
+    policy_version: str | None = None,
+    policy_rule: str | None = None,
 ) -> None:
-    """Compare-and-set on the status that was read. Raises IllegalMove, or OperationMismatch if it changed meanwhile."""
+    """Compare-and-set on the status that was read. Raises IllegalMove, or OperationMismatch if it changed meanwhile.
+
+    `policy_version` and `policy_rule` are of the ruling that leads to this move; None keeps those of the last one.
+    """
     check_operation_move(operation.effect, operation.status, status)
     values = tx.key(
         operation=operation.operation_id,
@@ -155,6 +165,8 @@ def move(
         new_result=None if result is None else encode(result),
         new_object_id=object_id,
         new_next_at=next_at,
+        new_policy_version=policy_version,
+        new_policy_rule=policy_rule,
     )
     _changed(tx, _MOVE, values, operation)
 

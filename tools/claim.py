@@ -10,6 +10,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
+from state.approval import RULE, Approval, Needs
 from state.budget import shortfall
 from state.digest import operation_digest
 from state.errors import RETRYABLE, ErrorClass, OperationKeyConflict, ToolError
@@ -19,13 +20,15 @@ from store import approvals, effects, operations
 from store.ledger import Ledger
 from store.runs import budget_of
 from store.transaction import RunTransaction
+from tools.approving import Approving, question_of
 from tools.backoff import backoff_ms
-from tools.contract import CancelToken, WriteTool, version_of
+from tools.contract import CancelToken, WriteTool, amount_of, version_of
 from tools.lookup import call_span_ms, next_lookup
-from tools.policy import Policy
+from tools.policy import Policy, Ruling, Use
 from tools.settle import moved, named, settled
 
 MAX_CALLS = 3
+HOUR_MS = 3_600_000
 FOR_EVER = 2**62  # milliseconds since 1970
 IN_DOUBT = frozenset({"dispatched", "unknown"})
 
@@ -39,8 +42,13 @@ class No:
     detail: str
 
 
-def _denied(rule: str) -> No:
-    return No("denied", "not_permitted", rule)
+def _denied(rule: str, error_class: ErrorClass = "not_permitted") -> No:
+    return No("denied", error_class, rule)
+
+
+def _ask_anew(why: str) -> No:
+    """It is planned again, and the question that the policy puts by now is asked."""
+    return No("superseded", "resource_changed", why)
 
 
 class Claim:
@@ -49,6 +57,7 @@ class Claim:
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self._policy = policy
+        self._approving = Approving(policy)
 
     def take(self, lease: Lease, operation: Operation, tool: WriteTool, token: CancelToken) -> str:
         """The operation's status afterwards; `dispatched` if it is claimed. Raises LeaseLost, GuardRefused."""
@@ -76,40 +85,56 @@ class Claim:
 
     def _take(self, lease: Lease, operation: Operation, tool: WriteTool, current: int | None) -> str:
         with self._ledger.acting(lease) as tx:
-            no = self._no(tx, operation, tool, current)
-            if no is not None:
-                return self._refuse(tx, operation, no, tool)
+            ruling = self._judged(tx, operation, tool, current)
+            if isinstance(ruling, No):
+                return self._refuse(tx, operation, ruling, tool)
             until = _dedups_until(tool, tx.now)
             if not effects.own_effect(tx, operation, lease.fence, until):
                 taken = self._taken(tx, operation, lease, until)
                 if taken is not None:
                     return taken
             tx.add(used_tool_calls=1, inflight=0 if operation.in_flight else 1)
-            operations.move(tx, operation, "dispatched")
+            operations.move(tx, operation, "dispatched", policy_version=ruling.version, policy_rule=ruling.rule)
             number = effects.start_call(tx, operation.operation_id, lease.fence)
-            tx.event("tool.call.started", {**named(operation), "try": number})
+            said = {"try": number, "policy": {"version": ruling.version, "rule": ruling.rule}}
+            tx.event("tool.call.started", {**named(operation), **said})
         return "dispatched"
 
     # --- may it happen now? -------------------------------------------------------------------------------
 
-    def _no(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> No | None:
-        """Why the operation must not be claimed now, or None if it may."""
+    def _judged(self, tx: RunTransaction, operation: Operation, tool: WriteTool, current: int | None) -> Ruling | No:
+        """The ruling by which the operation may be claimed now, or why it must not be."""
+        ruling = self._ruling(tx, operation, tool)
+        if isinstance(ruling, No):
+            return ruling
+        no = self._not_approved(tx, operation, tool, ruling.needs)
+        if no is None and current != operation.resource_version:
+            no = No("superseded", "resource_changed", "resource changed")
+        return no or self._too_many(tx, operation, ruling) or ruling
+
+    def _ruling(self, tx: RunTransaction, operation: Operation, tool: WriteTool) -> Ruling | No:
+        """May the principal still start this agent, and have it use this tool? Is there room for another call?"""
         no = self._spent(tx, operation)
         if no is not None:
             return no
-        start = self._policy.may_start(tx.connection, tx.tenant, tx.run["requester"], tx.run["agent_id"])
-        for ruling in (self._policy.may_act(tx.run["requester"], tool, operation.resource), start):
-            if not ruling.allowed:
-                return _denied(ruling.rule)
+        requester, agent_id = tx.run["requester"], tx.run["agent_id"]
+        amount = amount_of(tool, operation.arguments)
+        use = Use(requester, agent_id, tool, operation.arguments, operation.resource, amount)
+        ruling = self._policy.may_use(tx.connection, tx.tenant, use)
+        for each in (ruling, self._policy.may(tx.connection, tx.tenant, requester, "start", agent_id)):
+            if not each.allowed:
+                return _denied(each.rule, "not_permitted" if each.no == "policy" else each.no)
         if tool.version != operation.tool_version:
             return _denied(f"{tool.id} is not the version that was approved")
-        if tool.needs_approval:
-            no = self._not_approved(tx, operation)
-            if no is not None:
-                return no
-        if current != operation.resource_version:
-            return No("superseded", "resource_changed", "resource changed")
-        return None
+        return ruling
+
+    @staticmethod
+    def _too_many(tx: RunTransaction, operation: Operation, ruling: Ruling) -> No | None:
+        """The place among the effects of an hour is taken with the claim, and given back where nothing was done."""
+        most = ruling.needs.per_hour
+        if most is None or effects.of_the_last(tx, operation, HOUR_MS) < most:
+            return None
+        return _denied(f"per_hour {most}: {ruling.rule}", "policy")
 
     @staticmethod
     def _spent(tx: RunTransaction, operation: Operation) -> No | None:
@@ -120,18 +145,27 @@ class Claim:
             return No("no_budget", "transient", "no budget is left for another call")
         return None
 
-    def _not_approved(self, tx: RunTransaction, operation: Operation) -> No | None:
-        """Still approved, for exactly these arguments, by people who may still say so, and not expired."""
+    def _not_approved(self, tx: RunTransaction, operation: Operation, tool: WriteTool, needs: Needs) -> No | None:
+        """Still approved, for exactly these arguments, by people who may still say so, by enough, and not expired."""
         approval = approvals.of_operation(tx.connection, tx.tenant, operation.operation_id)
+        if approval is None and not tool.needs_approval:
+            return _ask_anew("the policy asks for an approval by now") if needs.approval else None
         digest = operation_digest(operation.tool, operation.tool_version, operation.arguments)
         if approval is None or approval.status != "approved":
             return _denied("not approved")
         if not approval.digest == operation.digest == digest:
             return _denied("ApprovalDigestMismatch: these are not the arguments that were approved")
+        if needs.quorum > approval.quorum or (needs.role is not None and needs.role != approval.role):
+            return _ask_anew("the policy asks others, or more people, by now")
+        return self._not_upheld(tx, approval, tool)
+
+    def _not_upheld(self, tx: RunTransaction, approval: Approval, tool: WriteTool) -> No | None:
+        question = question_of(approval, tx.run["agent_id"], tool)
         for decision in approvals.decisions_of(tx.connection, tx.tenant, approval.approval_id):
-            ruling = self._policy.may_approve(tx.connection, tx.tenant, decision.approver, operation.tool)
+            ruling = self._approving.still(tx, decision, question)
             if decision.answer == "approve" and not ruling.allowed:
-                return _denied(ruling.rule)
+                by_rule = decision.approver.startswith(RULE)  # what a rule said yes to is asked of people instead
+                return No("expired", "approval_expired", "approved") if by_rule else _denied(ruling.rule)
         if approval.expires_at <= tx.now:
             return No("expired", "approval_expired", "approved")
         return None
@@ -157,7 +191,8 @@ class Claim:
             approvals.move(tx, approval, no.becomes)
             if no.becomes != "cancelled":
                 tx.event(f"approval.{no.becomes}", {"approval_id": approval.approval_id, "why": no.detail})
-        error_class = {"denied": "permission_revoked", "cancelled": no.error_class}.get(no.becomes)
+        told = "permission_revoked" if no.error_class == "not_permitted" else no.error_class
+        error_class = told if no.becomes in {"denied", "cancelled"} else None
         operations.move(tx, operation, no.becomes, error_class=error_class, detail=no.detail)
         return no.becomes
 

@@ -151,6 +151,11 @@ class WriteTool(Tool):
         del arguments
         return None
 
+    def amount(self, arguments: Json) -> int | None:
+        """What a policy may limit, as a whole number (money in its smallest unit, rows, recipients), or None."""
+        del arguments
+        return None
+
     def resource(self, arguments: Json) -> str | None:
         """The versioned resource that is touched, or None."""
         del arguments
@@ -214,6 +219,14 @@ def version_of(tool: WriteTool, resource: str) -> int | None:
     if version is None or (type(version) is int and abs(version) < MAX_VERSION):
         return version
     raise ToolError("internal", f"{tool.name}: the version of {resource} is no whole number of 63 bits.")
+
+
+def amount_of(tool: WriteTool, arguments: Json) -> int | None:
+    """What a policy may limit. Raises ToolError where the tool does not say a whole number."""
+    amount: Any = foreign(lambda: tool.amount(arguments), "internal")
+    if amount is None or (type(amount) is int and abs(amount) < MAX_VERSION):
+        return amount
+    raise ToolError("internal", f"{tool.name}: its amount is no whole number of 63 bits.")
 
 
 def in_words(error: BaseException) -> str:

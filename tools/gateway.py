@@ -40,11 +40,12 @@ MAX_RESULT_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ReadOutcome:
-    """What a read gave, or why it failed."""
+    """What a read gave, or why it failed; `denied`: it was not made, because the policy does not let it happen."""
 
     result: Json | None
     error_class: ErrorClass | None = None
     detail: str | None = None
+    denied: bool = False
 
 
 def read(tool: ReadTool, call: Call) -> ReadOutcome:

@@ -73,7 +73,7 @@ def test_nothing_is_left_of_an_old_run_but_what_protects_and_what_proves(world: 
     assert statuses_of_effects(world) == ["committed"]
     assert (counts["runs"], counts["tasks"], counts["agent_versions"], counts["events"]) == (1, 1, 1, head)
     (entry,) = noted(world)
-    assert (entry["actor"], entry["result"], entry["rule"]) == (USER, "removed", f"permission: {USER} prune *")
+    assert (entry["actor"], entry["result"], entry["rule"]) == (USER, "removed", f"granted: {USER} prune *")
     assert [(each["run_id"], each["seq"]) for each in entry["detail"]["runs"]] == [(run.run_id, head)]
 
 

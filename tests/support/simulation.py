@@ -23,7 +23,7 @@ from state.actor import Actor
 from state.agent import AgentDefinition
 from state.budget import Budget, Usage
 from state.errors import IllegalMove, LeaseLost, OperationMismatch, RemitError, RunBusy, StaleVersion
-from store import audit, events
+from store import events, permissions
 from store.business import BUSINESS_HEAD, BusinessStore, business_metadata
 from store.ledger import LEDGER_HEAD, Facts
 from store.tables import metadata
@@ -212,9 +212,9 @@ class Simulation:
         else:
             with ledger.database.write() as connection:
                 if yes:
-                    audit.give(connection, ledger.tenant, self.clock.now(), USER, subject, what, "*")
+                    permissions.give(connection, ledger.tenant, self.clock.now(), USER, subject, what, "*")
                 else:
-                    audit.revoke(connection, ledger.tenant, subject, what, "*")
+                    permissions.revoke(connection, ledger.tenant, subject, what, "*")
 
     def beats(self, process: int) -> None:
         """The keepers of a process renew what its tasks hold."""

@@ -24,7 +24,7 @@ from nodes.deciders.scripted import Scripted
 from state.acceptance import Expectation
 from state.actor import Actor
 from state.agent import AgentDefinition
-from store import audit
+from store import audit, permissions
 from store.operations import Source
 from tests.support.clock import ManualClock
 from tests.support.faults import does_afterwards
@@ -312,8 +312,8 @@ class World:
 
     def permit(self, subject: str, action: str, resource: str = "*") -> None:
         with self.parts.ledger.database.write() as connection:
-            audit.give(connection, "local", self.clock.now(), USER, subject, action, resource)
+            permissions.give(connection, "local", self.clock.now(), USER, subject, action, resource)
 
     def forbid(self, subject: str, action: str, resource: str = "*") -> None:
         with self.parts.ledger.database.write() as connection:
-            audit.revoke(connection, "local", subject, action, resource)
+            permissions.revoke(connection, "local", subject, action, resource)
