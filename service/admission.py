@@ -4,12 +4,17 @@ principal who was recorded when it was accepted. But a run is not everybody's to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphs.wiring import Parts
 from state.actor import Actor
-from state.errors import NotAllowed, NotAnApprover, RunNotFound
+from state.approval import Approval
+from state.errors import NotAllowed, NotAnApprover, RunNotFound, ToolError
 from state.run import Run
 from store import approvals, audit
 from store.database import Connection
+from tools.approving import question_of
+from tools.policy import Question
 
 
 class Admission:
@@ -54,31 +59,41 @@ class Admission:
                 return
         self._deny(actor, run, action)
         raise NotAllowed(
-            f"{actor.subject} takes no part in run {run.run_id}: neither its requester, nor permitted to start"
-            f" {run.agent_id} or to decide what the run asks."
+            f"{actor.subject} takes no part in run {run.run_id}: neither permitted to control runs of {run.agent_id},"
+            " nor to decide what this one asks."
         )
 
     # --- by what is in force now ------------------------------------------------------------------------------
 
     def _takes_part(self, connection: Connection, actor: Actor, run: Run) -> bool:
-        if actor.subject == run.requester or self._starts(connection, actor, run):
+        if self._controls(connection, actor, run):
             return True
-        return self._approves(connection, actor, self._asked_about(connection, run))
+        return self._decides_one(connection, actor, run, self._asked(connection, run))
 
     def _decides(self, connection: Connection, actor: Actor, run: Run) -> bool:
         """Where nothing was ever asked, a command can only make the run go on."""
-        tools = self._asked_about(connection, run)
-        return self._approves(connection, actor, tools) if tools else self._takes_part(connection, actor, run)
+        asked = self._asked(connection, run)
+        if not asked:
+            return self._takes_part(connection, actor, run)
+        return self._decides_one(connection, actor, run, asked)
 
-    def _starts(self, connection: Connection, actor: Actor, run: Run) -> bool:
-        return self._parts.policy.may_start(connection, self._ledger.tenant, actor.subject, run.agent_id).allowed
+    def _controls(self, connection: Connection, actor: Actor, run: Run) -> bool:
+        own, tenant = actor.subject == run.requester, self._ledger.tenant
+        return self._parts.policy.may(connection, tenant, actor.subject, "control", run.agent_id, own=own).allowed
 
-    def _approves(self, connection: Connection, actor: Actor, tools: set[str]) -> bool:
+    def _decides_one(self, connection: Connection, actor: Actor, run: Run, asked: Sequence[Approval]) -> bool:
         policy, tenant = self._parts.policy, self._ledger.tenant
-        return any(policy.may_approve(connection, tenant, actor.subject, each).allowed for each in tools)
+        questions = [self._question(run, each) for each in asked]
+        return any(policy.may_approve(connection, tenant, actor.subject, each).allowed for each in questions)
 
-    def _asked_about(self, connection: Connection, run: Run) -> set[str]:
-        return {each.tool for each in approvals.of_run(connection, self._ledger.tenant, run.run_id)}
+    def _question(self, run: Run, approval: Approval) -> Question:
+        try:
+            return question_of(approval, run.agent_id, self._parts.agents.tools(run.agent_id).get(approval.tool))
+        except ToolError:
+            return Question.of(approval, run.agent_id, None)
+
+    def _asked(self, connection: Connection, run: Run) -> list[Approval]:
+        return approvals.of_run(connection, self._ledger.tenant, run.run_id)
 
     def _deny(self, actor: Actor, run: Run, action: str) -> None:
         ledger = self._ledger
