@@ -15,7 +15,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, literal, null, or_, select, update
 
 from state.budget import MEASURES
 from state.clock import iso
@@ -83,7 +83,7 @@ _RECORD = Statement(
 _AGAIN = Statement(
     update(outbox)
     .where(_ID, outbox.c.status == "dead")
-    .values(status="pending", tries=0, next_at=param("now"), done_at=None)
+    .values(status="pending", tries=0, next_at=param("now"), done_at=null())
 )
 _DROP = Statement(
     update(outbox).where(_ID, _PENDING).values(status="dead", last_error=param("error"), done_at=param("now"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
@@ -194,5 +195,9 @@ def checked_base(url: str) -> str | None:
 
 
 def is_loopback(url: str) -> bool:
+    """A name that only looks like an address of this machine is none."""
     host = urlsplit(url).hostname or ""
-    return host in {"localhost", "::1"} or host.startswith("127.")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -128,6 +128,8 @@ def _wrong_events(target: _Target) -> tuple[str, str] | None:
 
 
 def _wrong_webhook(target: Webhook, folder: Path) -> tuple[str, str] | None:
+    if any(each in target.url for each in "@?#"):
+        return "url", "it holds no user, no query and no fragment; take it out: the signature says who sends"
     what = checked_base(target.url)
     if what is not None:
         return "url", what

@@ -87,6 +87,8 @@ class World:
     engine_made: Callable[[Parts], Engine] | None = None
     rule: Callable[[Parts], Parts] | None = None
     tools_file: Path | None = None
+    notify_file: Path | None = None
+    secrets: dict[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
     _opened: list[Parts] = field(default_factory=list)
     _engine: Engine | None = None
 
@@ -161,8 +163,8 @@ class World:
     @property
     def parts(self) -> Parts:
         if not self._opened:
-            settings = Settings(self.folder / "data", USER, tools_file=self.tools_file)
-            outside = replace(self.outside, clock=self.clock, agents=self._agents, secrets=ENVIRONMENT)
+            settings = Settings(self.folder / "data", USER, tools_file=self.tools_file, notify_file=self.notify_file)
+            outside = replace(self.outside, clock=self.clock, agents=self._agents, secrets=self.secrets)
             opened = open_parts(settings, outside)
             self._opened.append(self.rule(opened) if self.rule else opened)
         return self._opened[-1]
