@@ -21,7 +21,9 @@ from nodes.controls import Controls
 from nodes.driver import Driving, Owner
 from nodes.identity import Identity
 from nodes.judge import Judge
+from nodes.rule_making import RuleMaking
 from nodes.settlements import Settlements
+from nodes.stopping import Stopping
 from state.actor import PERMITTED, Actor
 from state.clock import Clock, SystemClock
 from store import audit, permissions
@@ -86,13 +88,13 @@ def data_dir_from_environment() -> Path:
 def settings_from_environment() -> Settings:
     """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none),
     `REMIT_TOOLS`, `REMIT_NOTIFY` (default: none), `REMIT_TENANT`, `REMIT_MODE` and what belongs to a mode
-    (graphs/modes.py).
+    (graphs/modes.py), `REMIT_POLICY` (tools/cedar.py; default: the shipped set of the mode).
 
     Sets `LANGGRAPH_STRICT_MSGPACK` unless it is set, so that checkpoints hold plain values only. Raises InputInvalid.
     """
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     root, tools = os.environ.get("REMIT_MATERIALS_ROOT"), os.environ.get("REMIT_TOOLS")
-    notify = os.environ.get("REMIT_NOTIFY")
+    notify, service = os.environ.get("REMIT_NOTIFY"), service_settings(os.environ)
     return Settings(
         data_dir=data_dir_from_environment(),
         user=os.environ.get("REMIT_USER") or _os_user(),
@@ -100,7 +102,8 @@ def settings_from_environment() -> Settings:
         tools_file=Path(os.path.abspath(tools)) if tools else None,
         notify_file=Path(os.path.abspath(notify)) if notify else None,
         tenant=tenant_of(os.environ),
-        service=service_settings(os.environ),
+        service=service,
+        policy=os.environ.get("REMIT_POLICY") or ("local" if service is None else "service"),
     )
 
 
@@ -130,6 +133,8 @@ class Parts:
     controls: Controls
     settlements: Settlements
     budgets: Budgets
+    rules: RuleMaking
+    stopping: Stopping
     owner: Owner
     configured: Sequence[WriteTool] = ()
     notifications: Notifications | None = None
@@ -222,6 +227,8 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
         controls=Controls(ledger, agents, policy),
         settlements=Settlements(ledger, policy),
         budgets=Budgets(ledger, policy),
+        rules=RuleMaking(ledger, agents, policy),
+        stopping=Stopping(ledger, agents, policy),
         owner=Owner(settings.data_dir / "owners"),
         configured=configured,
         notifications=told,

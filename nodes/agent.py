@@ -78,6 +78,19 @@ class Agents:
         """Is there a tool that takes back what this tool does?"""
         return name in self._registry.compensating()
 
+    def writes(self, name: str) -> bool:
+        """Is there a tool of this name that has an effect?"""
+        tool = self.tool_named(name)
+        return tool is not None and tool.effect == "write"
+
+    def tool_named(self, name: str) -> Tool | None:
+        """A tool of this name in any version, or None."""
+        return next((tool for tool in self._registry.all() if tool.name == name), None)
+
+    def tool_names(self) -> list[str]:
+        """The plain names of all tools."""
+        return sorted({tool.name for tool in self._registry.all()})
+
     def registered(self, name: str) -> bool:
         """Is there a tool of this name at all, whoever may use it?"""
         return self._registry.known(name)

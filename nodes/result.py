@@ -11,7 +11,8 @@ from store.ledger import Facts
 _ADVICE = {
     "approval_rejected": "Ask the approver why; a new run asks again.",
     "permission_revoked": "Somebody who may has to give the permission again: remit grants give.",
-    "policy": "Somebody who may has to give the permission: remit grants give.",
+    "policy": "`remit policy explain` says which rule decided; somebody who may can give the permission.",
+    "emergency_stop": "`remit stops` says who stopped what, and why.",
     "evidence_missing": "Give a notice that names one date.",
     "approval_expired": "Start a new run and have it answered in time.",
     "deadline": "Start a new run with more time.",
@@ -26,6 +27,7 @@ _SAID = {
     "approval_rejected": "The approver said no.",
     "permission_revoked": "The permission was gone at the moment of the effect.",
     "policy": "The policy does not allow it.",
+    "emergency_stop": "Somebody stopped this.",
     "proposal_invalid": "The decider's proposals were refused.",
     "tool_failed": "A tool failed.",
     "model_failed": "The decider failed.",

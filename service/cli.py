@@ -11,7 +11,17 @@ from collections.abc import Sequence
 
 import typer
 
-from service import cli_answers, cli_messages, cli_outcomes, cli_records, cli_retention, cli_runs, cli_tokens
+from service import (
+    cli_answers,
+    cli_messages,
+    cli_outcomes,
+    cli_people,
+    cli_policy,
+    cli_records,
+    cli_retention,
+    cli_runs,
+    cli_tokens,
+)
 from service.edge import EXIT_CODES, guarded
 
 app = typer.Typer(
@@ -41,9 +51,16 @@ app.command("approvals")(cli_answers.approvals)
 app.command("approve")(cli_answers.approve)
 app.command("edit")(cli_answers.edit)
 app.command("reject")(cli_answers.reject)
+app.command("withdraw")(cli_answers.withdraw)
 app.add_typer(cli_records.tickets, name="tickets")
 app.command("audit")(cli_records.audit)
 app.add_typer(cli_records.grants, name="grants")
+app.add_typer(cli_people.roles, name="roles")
+app.add_typer(cli_people.rules, name="rules")
+app.add_typer(cli_policy.policy, name="policy")
+app.command("stop")(cli_people.stop)
+app.command("unstop")(cli_people.unstop)
+app.command("stops")(cli_people.stops)
 app.command("prune")(cli_retention.prune)
 app.add_typer(cli_tokens.tokens, name="tokens")
 app.command("notify")(cli_messages.notify)

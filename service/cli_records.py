@@ -9,6 +9,7 @@ import typer
 
 from service.edge import print_json
 from service.options import AsJson, Limit, opened
+from service.printing import rows_or_json
 from state.digest import Json
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def list_tickets(limit: Limit = 100, as_json: AsJson = False) -> None:
     with opened() as cases:
         found = cases.tickets(limit)
     columns = ("object_id", "record", "field", "recorded", "observed", "source", "created_by")
-    _print("tickets", columns, found, as_json, "There are no tickets.")
+    rows_or_json("tickets", columns, found, as_json, "There are no tickets.")
 
 
 def audit(
@@ -46,7 +47,7 @@ def audit(
     with opened() as cases:
         found = cases.audit(after, limit)
     columns = ("entry", "at", "actor", "via", "action", "object", "result", "rule")
-    _print("entries", columns, found, as_json, "There are no such entries.")
+    rows_or_json("entries", columns, found, as_json, "There are no such entries.")
 
 
 @grants.command("list")
@@ -56,7 +57,7 @@ def list_grants(as_json: AsJson = False) -> None:
 
     with opened() as cases:
         found = Grants(cases.parts, cases.actor).all()
-    _print(
+    rows_or_json(
         "grants", ("subject", "action", "resource", "granted_by", "granted_at"), found, as_json, "Nothing is granted."
     )
 
@@ -93,7 +94,7 @@ def upgrade(as_json: AsJson = False) -> None:
     for which, path in files:
         before, now = upgrade_file(path, which)
         done.append({"database": which, "path": str(path), "before": before, "after": now})
-    _print("databases", ("database", "path", "before", "after"), done, as_json, "")
+    rows_or_json("databases", ("database", "path", "before", "after"), done, as_json, "")
 
 
 def _changed(rows: list[Json], done: str, not_done: str, as_json: bool) -> None:
@@ -104,13 +105,3 @@ def _changed(rows: list[Json], done: str, not_done: str, as_json: bool) -> None:
     for row in rows:
         said = done if row["changed"] else not_done
         Screen().line(f"{said}: {row['subject']} {row['action']} {row['resource']}")
-
-
-def _print(name: str, columns: tuple[str, ...], rows: list[Json], as_json: bool, nothing: str) -> None:
-    if as_json:
-        return print_json({name: rows})
-    from service.terminal import Screen
-
-    if not rows:
-        return Screen().line(nothing)
-    Screen().table("", columns, [[row[column] for column in columns] for row in rows])

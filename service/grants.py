@@ -6,10 +6,11 @@ audit says. The audit is append-only, so nobody can take that place later, and n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from graphs.wiring import Parts
-from state.actor import Actor
+from state.actor import ROLES, Actor
 from state.digest import Json
 from state.errors import InputInvalid, NotAllowed
 from store import audit, permissions
@@ -22,11 +23,19 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "settle": ("settle",),
     "budget": ("budget",),
     "prune": ("prune",),
+    "rule": ("rule",),
+    "control": ("control",),
+    "see": ("see",),
+    "evidence": ("evidence",),
+    "audit": ("audit",),
+    "stop": ("stop",),
     "write": ("write:ticket", "write:note"),
     "write:ticket": ("write:ticket",),
     "write:note": ("write:note",),
     "write:withdrawal": ("write:withdrawal",),
 }
+OF_AGENTS = frozenset({"start", "budget", "control", "see", "evidence"})
+_ROLE = re.compile(r"^[a-z][a-z0-9_-]{0,62}$")
 
 
 def _with_configured(writes: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -53,7 +62,7 @@ class Grants:
     def give(self, subject: str, action: str, resource: str) -> list[Json]:
         """Rows with `changed`: false where one was there. Raises InputInvalid, AgentNotFound, NotAllowed."""
         self._check(subject, action, resource)
-        if action in {"start", "budget"} and resource != "*":
+        if action in OF_AGENTS and resource != "*":
             self._parts.agents.get(resource)
         return self._change("grant.give", subject, action, resource)
 
@@ -69,14 +78,50 @@ class Grants:
             raise InputInvalid("Name a subject and a resource; the resource * means all.")
 
     def _change(self, change: str, subject: str, action: str, resource: str) -> list[Json]:
+        self._must_be_the_user(change, subject, {"action": action, "resource": resource})
+        return [self._change_row(change, subject, row, resource) for row in self._actions[action]]
+
+    def _must_be_the_user(self, change: str, subject: str, detail: Json) -> None:
         user = self._user_of_the_data()
         if user != self._actor.subject:
-            self._append(change, subject, "denied", {"action": action, "resource": resource})
+            self._append(change, subject, "denied", detail)
             raise NotAllowed(
                 f"{self._actor.subject} may not change grants here; only {user or 'nobody'} may, for whom this data"
                 " directory was first opened."
             )
-        return [self._change_row(change, subject, row, resource) for row in self._actions[action]]
+
+    # --- roles ----------------------------------------------------------------------------------------------
+
+    def members(self) -> list[Json]:
+        """Each with `subject, role, granted_by, granted_at`."""
+        with self._ledger.database.read() as connection:
+            return permissions.members(connection, self._ledger.tenant)
+
+    def join(self, subject: str, role: str) -> bool:
+        """Give a role; False if the subject had it. Raises InputInvalid, NotAllowed."""
+        return self._change_role("role.give", subject, role)
+
+    def leave(self, subject: str, role: str) -> bool:
+        """Take a role away; False if the subject did not have it. It takes effect at the next check."""
+        return self._change_role("role.take", subject, role)
+
+    def _change_role(self, change: str, subject: str, role: str) -> bool:
+        if not subject.strip() or not _ROLE.match(role):
+            raise InputInvalid(f"Name a subject and a role (lower-case letters, digits, '-'): {', '.join(ROLES)}.")
+        self._must_be_the_user(change, subject, {"role": role})
+        ledger = self._ledger
+        with ledger.database.write() as connection:
+            now, by = ledger.clock.now(), self._actor.subject
+            if change == "role.give":
+                changed = permissions.join(connection, ledger.tenant, now, by, subject, role)
+            else:
+                changed = permissions.leave(connection, ledger.tenant, subject, role)
+            result = "changed" if changed else "unchanged"
+            object_, detail = f"subject:{subject}", {"role": role}
+            audit.append(connection, ledger.tenant, now, self._actor, change, object_, result, detail=detail)
+        return changed
+
+    # --- rows -----------------------------------------------------------------------------------------------
 
     def _change_row(self, change: str, subject: str, action: str, resource: str) -> Json:
         """Row and audit entry in one transaction of the ledger; a row of the business store is committed inside it."""

@@ -192,6 +192,10 @@ class UseCases:
         """Record one answer, and drive nothing. Raises what `Answers.decide` raises."""
         self.parts.answers.decide(self.actor, answer)
 
+    def withdraw(self, approval_id: str) -> None:
+        """Take one's own answer back. Raises what `Answers.withdraw` raises."""
+        self.parts.answers.withdraw(self.actor, approval_id)
+
     # --- records --------------------------------------------------------------------------------------------
 
     def tickets(self, limit: int) -> list[Json]:

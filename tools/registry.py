@@ -23,6 +23,10 @@ class Registry:
         """The tool registered as `name@version`, or None."""
         return self._tools.get(tool_id)
 
+    def all(self) -> list[Tool]:
+        """Every tool, in the order of registration."""
+        return list(self._tools.values())
+
     def known(self, name: str) -> bool:
         """Is there any version of a tool with this name?"""
         return any(tool.name == name for tool in self._tools.values())
