@@ -11,14 +11,19 @@ import json
 import os
 import random
 import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.mutation.covering import ROOT, Covering, covering, sources
+from tests.mutation.in_place import try_in_place
 from tests.mutation.mutants import changes
+from tests.mutation.reloading import import_foreign, try_reloaded
 from tests.mutation.report import write
-from tests.mutation.running import Trial, import_foreign, try_all
+from tests.mutation.trials import KILLS, Trial
 
+Try = Callable[[dict[str, list[Trial]], dict[str, float], int], None]
 FOLDERS = ("store/", "nodes/")
 FILES = ("tools/gateway.py", "tools/claim.py", "tools/settle.py", "tools/calling.py", "graphs/flow.py")
 
@@ -28,9 +33,10 @@ def main() -> None:
     known = covering_in_a_child()
     import_foreign()
     chosen = _sampled({path: _trials(path, known) for path in options.only or _all()}, options.sample, options.seed)
+    _in_a_child(try_in_place, chosen, known, options.jobs)
     for path, trials in chosen.items():
         if trials:
-            _in_a_child(path, trials, known, options.jobs)
+            _in_a_child(try_reloaded, {path: trials}, known, options.jobs)
             counted = {each: sum(trial.outcome == each for trial in trials) for each in ("killed", "timeout")}
             print(f"{path}: {len(trials)} mutants, {sum(counted.values())} killed", flush=True)
             for each in trials:
@@ -76,6 +82,7 @@ def _trials(path: str, known: Covering) -> list[Trial]:
             each.line,
             each.words,
             known.tests_of(path, each.lines, each.names) or known.tests_of(path, (), each.function),
+            bool(each.names),
         )
         for number, each in enumerate(changes(tree))
     ]
@@ -89,22 +96,26 @@ def _sampled(trials: dict[str, list[Trial]], size: int, seed: int) -> dict[str, 
     return {path: [each for each in listed if (path, each.number) in chosen] for path, listed in trials.items()}
 
 
-def _in_a_child(path: str, trials: list[Trial], known: Covering, jobs: int) -> None:
-    """A process per file, which imports what does not depend on it and forks once per mutant."""
+def _in_a_child(how: Try, trials: dict[str, list[Trial]], known: Covering, jobs: int) -> None:
+    """A process of its own, so that this one imports nothing that is to be changed."""
     answer = ROOT / ".mutation" / "outcomes.json"
+    listed = [each for of_file in trials.values() for each in of_file]
     pid = os.fork()
     if not pid:
         code = 1
         try:
-            try_all(path, trials, known.seconds, jobs)
-            answer.write_text(json.dumps([each.outcome for each in trials]))
+            how(trials, known.seconds, jobs)
+            answer.write_text(json.dumps([[each.outcome, each.killer] for each in listed]))
             code = 0
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(code)
     if os.waitpid(pid, 0)[1]:
-        raise SystemExit(f"{path}: the process that tried its mutants died.")
-    for trial, outcome in zip(trials, json.loads(answer.read_text()), strict=True):
-        trial.outcome = outcome
+        raise SystemExit("The process that tried the mutants died.")
+    for trial, (outcome, killer) in zip(listed, json.loads(answer.read_text()), strict=True):
+        trial.outcome, trial.killer = outcome, killer
+    KILLS.update(each.killer for each in listed if each.outcome == "killed")
 
 
 if __name__ == "__main__":

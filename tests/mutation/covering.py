@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
+import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +23,24 @@ TOO_LONG_S = 4.0
 CACHE = ROOT / ".mutation" / "covering.json"
 
 
+def folder() -> Path:
+    """For what tests leave behind: in memory where that can be, as a test writes some databases."""
+    memory = Path("/dev/shm")
+    return (memory if memory.is_dir() else Path(tempfile.gettempdir())) / "mutants"
+
+
 def sources() -> dict[str, str]:
     """Every module of the product, by its path."""
     return {str(path.relative_to(ROOT)): path.read_text() for each in PACKAGES for path in (ROOT / each).rglob("*.py")}
 
 
 class Covering:
-    """`seconds` by test; `lines` are tests by file and line."""
+    """`seconds` by test; `lines` are tests by file and line, as a number with a bit per test."""
 
     def __init__(self, known: dict[str, Any]) -> None:
         self.seconds: dict[str, float] = known["seconds"]
-        self.lines: dict[str, dict[str, list[str]]] = known["lines"]
+        self.tests: list[str] = known["tests"]
+        self.lines: dict[str, dict[str, str]] = known["lines"]
         self._in_functions: dict[str, set[tuple[str, int, str]]] = defaultdict(set)
         self._at_import: dict[str, set[str]] = defaultdict(set)
         for path, source in sources().items():
@@ -53,9 +64,9 @@ class Covering:
 
     def tests_of(self, path: str, lines: Iterable[int], names: Iterable[str]) -> list[str]:
         """Tests that run these lines of a file, or what is made of these names; fastest first."""
-        todo, seen, found = list(names), set[str](), set[str]()
+        todo, seen, found = list(names), set[str](), 0
         if not todo:
-            found = {test for line in lines for test in self._tests(path, line)}
+            found = reduce(or_, (self._tests(path, line) for line in lines), 0)
         while todo:
             name = todo.pop()
             if name in seen:
@@ -64,29 +75,81 @@ class Covering:
             todo += self._at_import[name]
             for file, line, within in self._in_functions[name]:
                 tests = self._tests(file, line)
-                found.update(tests)
+                found |= tests
                 if not tests:  # a function that only runs at import: what is made by it is run
                     todo.append(within)
-        return sorted((test for test in found if self.seconds[test] < TOO_LONG_S), key=self.seconds.__getitem__)
+        named = [test for test in self.named(found) if self.seconds[test] < TOO_LONG_S]
+        return sorted(named, key=self.seconds.__getitem__)
 
-    def _tests(self, path: str, line: int) -> list[str]:
-        return self.lines.get(path, {}).get(str(line), [])
+    def _tests(self, path: str, line: int) -> int:
+        return int(self.lines.get(path, {}).get(str(line), "0"), 16)
+
+    def named(self, bits: int) -> list[str]:
+        return [test for place, test in enumerate(self.tests) if bits >> place & 1]
+
+
+def function_of(test: str) -> str:
+    """The test of a case."""
+    return test.split("[", maxsplit=1)[0]
 
 
 def covering() -> Covering:
-    """From the last run of the tests, or from a new one if a file has changed since."""
-    tests = sorted(path for path in (ROOT / "tests").rglob("*.py") if path.parent != Path(__file__).parent)
-    texts = [path.read_text() for path in tests]
-    digest = hashlib.sha256("".join([*texts, *sources().values()]).encode()).hexdigest()
-    if CACHE.exists() and (known := json.loads(CACHE.read_text()))["digest"] == digest:
-        return Covering(known)
-    known = {"digest": digest, **_learnt()}
-    CACHE.parent.mkdir(exist_ok=True)
-    CACHE.write_text(json.dumps(known))
+    """From the last run of the tests; what has changed since is run again: files of tests, or all."""
+    known: dict[str, Any] = json.loads(CACHE.read_text()) if CACHE.exists() else {}
+    files, shared = _digests()
+    if known.get("shared") != shared:
+        known = {"seconds": {}, "lines": {}, "tests": [], "files": {}, "shared": shared}
+    stale = [each for each in {**known["files"], **files} if known["files"].get(each) != files.get(each)]
+    if stale:
+        learnt = _learnt(sorted(set(stale) & set(files)))
+        CACHE.parent.mkdir(exist_ok=True)
+        CACHE.write_text(json.dumps({**_together(known, learnt, set(stale)), "files": files, "shared": shared}))
+        return covering()
     return Covering(known)
 
 
-def _learnt() -> dict[str, Any]:
+def _digests() -> tuple[dict[str, str], str]:
+    """By file of tests, with what it imports of the others; and of what all tests share."""
+    texts = {str(each.relative_to(ROOT)): each.read_text() for each in sorted((ROOT / "tests").rglob("*.py"))}
+    tests = [path for path in texts if "/test_" in path and not path.startswith("tests/mutation/")]
+    shared = [text for path, text in [*texts.items(), *sorted(sources().items())] if path.endswith("conftest.py")
+              or not path.startswith("tests/")]  # fmt: skip
+    return {each: _digest(_needed(each, texts)) for each in tests}, _digest(shared)
+
+
+def _needed(path: str, texts: dict[str, str]) -> list[str]:
+    found, todo = dict[str, str](), [path]
+    while todo:
+        name = todo.pop()
+        if name in texts and name not in found:
+            found[name] = texts[name]
+            todo += [each.replace(".", "/") + ".py" for each in re.findall(r"\btests(?:\.\w+)+", texts[name])]
+    return [found[each] for each in sorted(found)]
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
+
+
+def _together(known: dict[str, Any], learnt: dict[str, Any], stale: set[str]) -> dict[str, Any]:
+    """What was known before about files that are not stale, and what was learnt."""
+    kept = {test: each for test, each in known["seconds"].items() if test.split("::")[0] not in stale}
+    seconds = {**kept, **learnt["seconds"]}
+    tests = list(seconds)
+    place = {test: 1 << number for number, test in enumerate(tests)}
+    bits: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    before = Covering(known)
+    for path, found in known["lines"].items():
+        for line, mask in found.items():
+            bits[path][line] |= sum(place[each] for each in before.named(int(mask, 16)) if each in place)
+    for path, found in learnt["lines"].items():
+        for line, ran in found.items():
+            bits[path][line] |= sum(place[each] for each in ran)
+    lines = {path: {line: f"{mask:x}" for line, mask in found.items() if mask} for path, found in bits.items()}
+    return {"seconds": seconds, "tests": tests, "lines": lines}
+
+
+def _learnt(files: Sequence[str]) -> dict[str, Any]:
     import coverage
     import pytest
 
@@ -108,7 +171,9 @@ def _learnt() -> dict[str, Any]:
 
     watched.start()
     ignored = ["-k", ENGINE, *[f"--ignore-glob=*/tests/{each}" for each in LEFT_OUT]]
-    pytest.main(["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov", *ignored], [Plugin()])
+    folder().mkdir(exist_ok=True)
+    quiet = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov"]
+    pytest.main([*quiet, f"--basetemp={folder() / 'learning'}", *ignored, *files], [Plugin()])
     watched.stop()
     print("Not asked, because they fail by themselves:", sorted(failed) or "none")
     data = watched.get_data()

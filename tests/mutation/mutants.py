@@ -7,10 +7,13 @@ types, `assert`, `__all__`, and what only a type checker or the memory sees (`fr
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
+UNCHANGED = -1
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
     ast.NotEq: (ast.Eq,),
@@ -63,9 +66,15 @@ def changes(tree: ast.Module) -> Iterator[Change]:
             yield Change(place.node.lineno, words, range(first, last + 1), place.names, place.function, make)
 
 
-def mutated(source: str, number: int) -> ast.Module:
-    """The module with the change of this number."""
+def mutated(source: str, path: str, number: int) -> CodeType:
+    """The module with the change of this number, or as it is."""
     tree = ast.parse(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `is` with a literal
+        return compile(_changed(tree, number) if number != UNCHANGED else tree, path, "exec")
+
+
+def _changed(tree: ast.Module, number: int) -> ast.Module:
     for count, change in enumerate(changes(tree)):
         if count == number:
             change.make()

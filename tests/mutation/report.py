@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.mutation.covering import ROOT
-from tests.mutation.running import Trial
+from tests.mutation.trials import Trial
 
 DATA = ROOT / "docs" / "proof" / "mutation.json"
 PAGE = DATA.with_suffix(".md")
