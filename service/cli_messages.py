@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,7 +56,7 @@ def notify(
 ) -> None:
     """Send the messages that are due, to the targets of REMIT_NOTIFY. Exit code 0, whatever becomes of them."""
     from service.draining import draining
-    from service.notify import BATCH, Notifier
+    from service.notify import Notifier
 
     with opened() as cases:
         notifier, tried = Notifier(cases.parts.ledger, cases.parts.notifications), 0
@@ -63,7 +64,7 @@ def notify(
             if follow:
                 notifier.follow()
             else:
-                tried = notifier.send_due(BATCH)
+                tried = notifier.send_due(sys.maxsize)
         next_at = notifier.next_at()
     _print_sending(follow, tried, next_at, as_json)
 

@@ -96,6 +96,18 @@ def test_a_question_that_went_on_to_others_says_so(told: Told) -> None:
     assert told.bodies[0]["data"]["approval"]["roles"] == ["first", "second"]
 
 
+def test_an_answer_that_was_taken_back_is_told_with_the_question_that_is_open_again(told: Told) -> None:
+    told.by_webhook(NOWHERE, events=["approval.withdrawn"])
+    run = told.world.check()
+    asked = run.question
+    run.approve(drive=False)
+
+    told.world.parts.answers.withdraw(Actor(USER), asked.approval_id)
+
+    approval = told.bodies[0]["data"]["approval"]
+    assert (approval["approval_id"], approval["status"]) == (asked.approval_id, "pending")
+
+
 def test_a_question_that_nobody_answered_is_told_as_expired(told: Told) -> None:
     told.by_webhook(NOWHERE, events=["approval.expired"])
     run = told.world.check()

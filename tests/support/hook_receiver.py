@@ -34,7 +34,9 @@ SECRETS = {"REMIT_SECRET_HOOK_KEY": KEY, "REMIT_SECRET_OLD_HOOK_KEY": OLD_KEY}
 
 
 class Faulty(Handler):
-    """Each call takes the next fault, if there is one: `status`, `hang`, `cut`, or `lose` (handled, and then cut)."""
+    """Each call takes the next fault, if there is one: `status`, `hang`, `cut`, `lose` (handled, and then cut), `half`
+    (handled, and cut after the status).
+    """
 
     calls: list[dict[str, Any]]
     faults: list[dict[str, Any]]
@@ -67,6 +69,10 @@ class Faulty(Handler):
         if how == "status":
             return self._answer(fault["status"], fault.get("body", "").encode(), fault.get("headers"))
         status = 0 if how in {"cut", "hang"} else self.receiver.receive(dict(self.headers.items()), body)
+        if how == "half":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
         if how is None:
             return self._answer(status)
         self.connection.shutdown(socket.SHUT_RDWR)
