@@ -9,7 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from nodes.owner import Owner
 from store import events
+from store.ledger import Driver
 from tests.support.dev_server import FIELDS, ROOT, USER, DevServer, RunOnServer, until
 from tests.support.malformed import malformed_answers
 
@@ -303,6 +305,97 @@ def test_a_run_without_a_thread_is_refused_with_how_to_mend_it(server: DevServer
     assert "POST /threads" in told.text
 
 
+# --- what the server lets go of, the dispatcher takes up --------------------------------------------------------------
+
+
+def cancelled(run: RunOnServer, server_run: str) -> None:
+    with run.server.client() as client:
+        client.runs.cancel(run.run_id, server_run, wait=False)
+
+
+def rolled_back(run: RunOnServer, server_run: str) -> None:
+    with run.server.client() as client:
+        client.runs.cancel(run.run_id, server_run, wait=False, action="rollback")
+
+
+def deleted_with_its_thread(run: RunOnServer, server_run: str) -> None:
+    with run.server.client() as client:
+        client.threads.delete(run.run_id)
+
+
+LET_GO = [cancelled, rolled_back, deleted_with_its_thread]
+
+
+@pytest.mark.parametrize("let_go", LET_GO, ids=lambda each: each.__name__.replace("_", " "))
+def test_an_answered_run_whose_server_run_is(server: DevServer, let_go: Any):
+    run = server.ticket(source=let_go.__name__)
+    with server.client() as client:
+        going = client.runs.create(run.run_id, "ticket", command={"resume": run.own_answer("approve")})
+
+    let_go(run, going["run_id"])
+
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.tickets), len(run.decisions)) == ("succeeded/completed", 1, 1)
+
+
+def test_a_run_that_is_approved_and_left_alone_is_driven(server: DevServer):
+    run = server.ticket(source="left alone")
+
+    server.command_line("approve", run.question.approval_id, "--no-drive")
+
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.tickets)) == ("succeeded/completed", 1)
+
+
+def test_a_run_whose_time_has_come_ends_though_nobody_looks_at_it(server: DevServer):
+    given = [word for name, value in FIELDS.items() for word in (f"--{name}", value)]
+
+    parked = server.command_line("run", "ticket", *given, "--source", "too late", "--deadline", "3s")
+
+    run = RunOnServer(server, parked["run_id"], "ticket")
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, run.decisions) == ("timed_out/deadline", [])
+
+
+def test_a_run_that_the_server_could_not_drive_is_driven_once_it_can_be(server: DevServer):
+    run = server.ticket(source="held elsewhere")
+    held = Owner(server.data / "owners")
+    with server.ledger() as ledger:
+        lease = ledger.claim(run.run_id, Driver(held.name, "langgraph", held.is_dead))
+        told = run.posts(command={"resume": run.own_answer("approve")})
+        ledger.release(lease)
+    held.close()
+
+    assert "is being driven by" in told.text
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.tickets)) == ("succeeded/completed", 1)
+
+
+@pytest.mark.parametrize("moment", ["run.resumed", "tool.call.started"])
+def test_a_run_whose_server_was_killed_in_the_middle_is_driven_by_the_next_one(server: DevServer, moment: str):
+    run = killed_in_the_middle(server, moment)
+
+    server.loses_its_list()
+    server.start()
+
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.decisions), len(run.tickets)) == ("succeeded/completed", 1, 1)
+
+
+def test_a_server_that_is_stopped_holds_no_run(server: DevServer):
+    run = server.ticket(source="drained")
+    server.command_line("approve", run.question.approval_id, "--no-drive")
+    sees(run, "approval.decided")
+    until("somebody drives it", lambda: run.happened("run.resumed"), every_s=0.001)
+
+    server.stop()
+
+    assert run.row.nonce is None
+    server.start()
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.tickets)) == ("succeeded/completed", 1)
+
+
 # --- the server comes and goes --------------------------------------------------------------------------------------
 
 
@@ -324,6 +417,7 @@ def test_a_waiting_run_survives_kill_9_and_the_loss_of_the_servers_own_list(serv
     run = server.ticket(source="killed waiting")
 
     server.kill()
+    server.loses_its_list()
     server.start()
     lost = run.posts(command={"resume": {"decisions": [{"type": "approve"}]}})
     assert (lost.status_code, "if_exists=do_nothing" in lost.text, run.decisions) == (NOT_FOUND, True, [])

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
@@ -51,7 +52,7 @@ def until(what: str, holds: Callable[[], Any], every_s: float = 0.05, deadline_s
 class DevServer:
     """One data directory and one port; `start`, `stop` (SIGTERM) and `kill` (SIGKILL) as often as wanted."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "langgraph.json", folder)
         self.folder = folder
@@ -62,7 +63,7 @@ class DevServer:
         self._process: subprocess.Popen[bytes] | None = None
 
         more = {"REMIT_DATA_DIR": str(self.data), "REMIT_USER": USER, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-        self._environment = os.environ | more
+        self._environment = os.environ | more | environment
 
     def start(self) -> None:
         command = [
@@ -80,6 +81,17 @@ class DevServer:
                 command, cwd=self.folder, env=self._environment, stdout=log, stderr=subprocess.STDOUT
             )
         until("the server answers", self._answers)
+
+    def refuses_to_start(self) -> str:
+        """What a server says that ends instead of starting."""
+        with pytest.raises(AssertionError, match="the server ended"):
+            self.start()
+        self._process = None
+        return self.log.read_text()
+
+    def loses_its_list(self) -> None:
+        """What the server knows of threads and runs is gone; what Remit knows is not."""
+        shutil.rmtree(self.folder / ".langgraph_api")
 
     def _answers(self) -> bool:
         assert self._process is not None
@@ -109,16 +121,16 @@ class DevServer:
             self._process = None
 
     @contextmanager
-    def client(self, **headers: str) -> Iterator[SyncLangGraphClient]:
-        with get_sync_client(url=self.url, headers=headers or None) as client:
+    def client(self, headers: dict[str, str] | None = None) -> Iterator[SyncLangGraphClient]:
+        with get_sync_client(url=self.url, headers=headers) as client:
             yield client
 
     # --- runs ---------------------------------------------------------------------------------------------------
 
-    def thread(self, agent_id: str = "ticket") -> RunOnServer:
+    def thread(self, agent_id: str = "ticket", headers: dict[str, str] | None = None) -> RunOnServer:
         """A thread on which nothing has been asked for."""
-        with self.client() as client:
-            return RunOnServer(self, client.threads.create()["thread_id"], agent_id)
+        with self.client(headers) as client:
+            return RunOnServer(self, client.threads.create()["thread_id"], agent_id, headers)
 
     def ticket(self, **fields: str) -> RunOnServer:
         """Somebody gives a ticket's fields; the run waits for its approval."""
@@ -156,15 +168,16 @@ class DevServer:
 
 @dataclass
 class RunOnServer:
-    """One run, on the thread whose id it has."""
+    """One run, on the thread whose id it has, as whoever sends these headers deals with it."""
 
     server: DevServer
     run_id: str
     agent_id: str
+    headers: dict[str, str] | None = None
 
     def sends(self, **body: Any) -> Any:
         """One run of the server's, waited for: `input=`, `command=`, `config=`, … Raises what the server answers."""
-        with self.server.client() as client:
+        with self.server.client(self.headers) as client:
             return client.runs.wait(self.run_id, self.agent_id, **body)
 
     def answers(self, value: Any, **body: Any) -> Any:
@@ -173,7 +186,8 @@ class RunOnServer:
     def posts(self, **body: Any) -> httpx.Response:
         """As `sends`, but gives the server's response, whatever it is."""
         request = {"assistant_id": self.agent_id, **body}
-        return httpx.post(f"{self.server.url}/threads/{self.run_id}/runs/wait", json=request, timeout=DEADLINE_S)
+        url = f"{self.server.url}/threads/{self.run_id}/runs/wait"
+        return httpx.post(url, json=request, headers=self.headers, timeout=DEADLINE_S)
 
     def approve(self, **body: Any) -> Any:
         return self.answers(self.own_answer("approve"), **body)
@@ -184,7 +198,7 @@ class RunOnServer:
 
     def thread_is_made_again(self) -> None:
         """What a client does after the server lost its list of threads."""
-        with self.server.client() as client:
+        with self.server.client(self.headers) as client:
             client.threads.create(thread_id=self.run_id, if_exists="do_nothing", graph_id=self.agent_id)
 
     # --- then -----------------------------------------------------------------------------------------------------
