@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from graphs.wiring import Parts
 from nodes.planning import Refusal, aim_of, valid_arguments
+from service.sight import Sight
 from state.actor import Actor
 from state.digest import Json
-from state.errors import InputInvalid, NotAllowed, ToolError
+from state.errors import InputInvalid, ToolError
 from state.operation import Operation
 from state.run import Run
 from store import approvals, operations, runs
@@ -34,8 +35,8 @@ class Policies:
 
     def __init__(self, parts: Parts, actor: Actor) -> None:
         self._parts = parts
-        self._actor = actor
         self._ledger = parts.ledger
+        self._sight = Sight(parts, actor)
 
     def rules(self, named: str | None) -> Json:
         """`{version, rules}` of what is named, or of the policy in force. Raises InputInvalid."""
@@ -65,7 +66,7 @@ class Policies:
     def explain_run(self, run_id: str) -> list[Json]:
         """Each question that the run has put, what was said then, and what is said now. Raises RunNotFound."""
         run = self._ledger.run(run_id)
-        self._may_see(run)
+        self._sight.must_see(run)
         with self._ledger.database.read() as connection:
             return [
                 {"then": each.then, **_shown(each.what, each.again(self._parts.policy, connection))}
@@ -82,7 +83,7 @@ class Policies:
         with self._ledger.database.read() as connection:
             found = runs.recent(connection, self._ledger.tenant, limit)
         for run in found:
-            self._may_see(run)
+            self._sight.must_see(run)
             with self._ledger.database.read() as connection:
                 for each in self._asked(connection, run):
                     asked += 1
@@ -135,15 +136,6 @@ class Policies:
                     return Ruling(False, f"{approval.tool} could not be asked: {error}", policy.version)
 
             yield Asked(f"{decision.approver} approve {approval.tool}", decision.answer, decide)
-
-    def _may_see(self, run: Run) -> None:
-        """Raises NotAllowed."""
-        own = run.requester == self._actor.subject
-        with self._ledger.database.read() as connection:
-            tenant, subject = self._ledger.tenant, self._actor.subject
-            ruling = self._parts.policy.may(connection, tenant, subject, "see", run.agent_id, own=own)
-        if not ruling.allowed:
-            raise NotAllowed(f"{self._actor.subject} may not see run {run.run_id} ({ruling.rule}).")
 
 
 def _shown(what: str, ruling: Ruling) -> Json:

@@ -13,6 +13,7 @@ from graphs.wiring import Parts
 from nodes.due import look
 from nodes.settlements import Settlement
 from nodes.shapes import Answer
+from service.sight import Sight, withheld
 from service.view import doubt_view, pending_view, run_view, summary_view
 from state.actor import Actor
 from state.approval import Approval
@@ -32,6 +33,7 @@ class UseCases:
         self.parts = parts
         self.actor = actor
         self._ledger = parts.ledger
+        self._sight = Sight(parts, actor)
 
     # --- runs -----------------------------------------------------------------------------------------------
 
@@ -75,11 +77,16 @@ class UseCases:
             raise InputInvalid(f"The engine {name!r} is not to be had here: give --engine {' or '.join(ENGINES)}.")
 
     def run(self, run_id: str) -> Json:
-        """The run as it is now; moves that are due are made first. Raises RunNotFound."""
+        """The run as it is now; moves that are due are made first. Raises RunNotFound, NotAllowed.
+
+        For who may only watch it, what it is about is left out, and `withheld` is true.
+        """
         with self._known(run_id):
             look(self._ledger, run_id)
-            alive = self._driver_alive(self._ledger.run(run_id))
-            return run_view(self._ledger, run_id, alive, self.parts.agents.compensates)
+            run = self._ledger.run(run_id)
+            self._sight.must_watch(run)
+            view = run_view(self._ledger, run_id, self._driver_alive(run), self.parts.agents.compensates)
+        return view if self._sight.sees(run) else withheld(view)
 
     @contextmanager
     def _known(self, run_id: str) -> Generator[None]:
@@ -96,14 +103,15 @@ class UseCases:
             raise
 
     def recent(self, limit: int) -> list[Json]:
-        """The newest runs first."""
+        """The newest runs first; those that the actor may not even watch are left out."""
         with self._ledger.database.read() as connection:
             found = runs.recent(connection, self._ledger.tenant, limit)
         views: list[Json] = []
         for each in found:
             with suppress(RunNotFound):  # pruned meanwhile
-                look(self._ledger, each.run_id)
-                views.append(summary_view(self._ledger.run(each.run_id)))
+                if self._sight.ruling("watch", each).allowed:
+                    look(self._ledger, each.run_id)
+                    views.append(summary_view(self._ledger.run(each.run_id)))
         return views
 
     def _driver_alive(self, run: Run) -> bool:
@@ -111,9 +119,9 @@ class UseCases:
         return held and run.owner is not None and not self.parts.owner.is_dead(run.owner)
 
     def events(self, run_id: str, after: int = 0, limit: int = 100_000) -> list[Json]:
-        """The timeline after a number. Raises RunNotFound."""
+        """The timeline after a number. Raises RunNotFound, NotAllowed."""
         with self._known(run_id):
-            self._ledger.run(run_id)
+            self._sight.must_see(self._ledger.run(run_id))
         with self._ledger.database.read() as connection:
             return events.page(connection, self._ledger.tenant, run_id, after, limit)
 
@@ -148,10 +156,18 @@ class UseCases:
     # --- outcomes, budgets ----------------------------------------------------------------------------------
 
     def doubt(self) -> list[Json]:
-        """Effects whose outcome is unknown, the oldest first; not those that a driver works on at this moment."""
+        """Effects whose outcome is unknown, the oldest first; not those that a driver works on at this moment.
+
+        Arguments are left out (None) for who may only watch the run; a run that one may not watch is left out.
+        """
         with self._ledger.database.read() as connection:
             found = doubt.in_doubt(connection, self._ledger.tenant)
-        return [doubt_view(each) for each in found if not self._driver_alive(each.run)]
+        known = [each for each in found if self._sight.ruling("watch", each.run).allowed]
+        return [
+            doubt_view(each) | ({} if self._sight.sees(each.run) else {"arguments": None})
+            for each in known
+            if not self._driver_alive(each.run)
+        ]
 
     def settle(self, operation_id: str, object_id: str | None, comment: str) -> str:
         """A person says what became of an effect; answers the run's id. Raises what `Settlements.settle` raises."""
@@ -172,13 +188,17 @@ class UseCases:
     # --- approvals ------------------------------------------------------------------------------------------
 
     def approvals(self, limit: int = 1000) -> list[Json]:
-        """Questions that are open now, oldest first."""
+        """Questions that are open now, oldest first: those that the actor may answer, or may see as part of a run."""
         with self._ledger.database.read() as connection:
             found = approvals.pending(connection, self._ledger.tenant, limit)
         for run_id in {each.run_id for each in found}:
             look(self._ledger, run_id)
         now = [self.approval(each.approval_id) for each in found]
-        return [pending_view(each) for each in now if each.status == "pending"]
+        return [pending_view(each) for each in now if each.status == "pending" and self._may_read(each)]
+
+    def _may_read(self, approval: Approval) -> bool:
+        run = self._ledger.run(approval.run_id)
+        return self._sight.decides(approval, run) or self._sight.sees(run)
 
     def approval(self, approval_id: str) -> Approval:
         """Raises ApprovalNotFound."""

@@ -1,0 +1,65 @@
+"""What an actor may see of runs, by the policy of this moment: all of one, only that it is there, or nothing."""
+
+from __future__ import annotations
+
+from graphs.wiring import Parts
+from state.actor import Actor
+from state.approval import Approval
+from state.digest import Json
+from state.errors import NotAllowed
+from state.run import Run
+from tools.policy import Action, Question, Ruling
+
+
+class Sight:
+    """Answers for one actor. Seeing is judged each time: a revocation holds from the next look on."""
+
+    def __init__(self, parts: Parts, actor: Actor) -> None:
+        self._parts = parts
+        self._ledger = parts.ledger
+        self._subject = actor.subject
+
+    def ruling(self, action: Action, run: Run) -> Ruling:
+        """`see`: all of it; `watch`: id, status and times; `control`, `evidence`."""
+        own = run.requester == self._subject
+        with self._ledger.database.read() as connection:
+            tenant, agent_id = self._ledger.tenant, run.agent_id
+            return self._parts.policy.may(connection, tenant, self._subject, action, agent_id, own=own)
+
+    def sees(self, run: Run) -> bool:
+        return self.ruling("see", run).allowed
+
+    def must_see(self, run: Run) -> None:
+        """Raises NotAllowed."""
+        ruling = self.ruling("see", run)
+        if not ruling.allowed:
+            raise NotAllowed(f"{self._subject} may not see run {run.run_id} ({ruling.rule}).")
+
+    def must_watch(self, run: Run) -> None:
+        """Raises NotAllowed."""
+        ruling = self.ruling("watch", run)
+        if not ruling.allowed:
+            raise NotAllowed(f"{self._subject} may not see run {run.run_id} ({ruling.rule}).")
+
+    def decides(self, approval: Approval, run: Run) -> bool:
+        """May the actor answer this question?"""
+        question = Question.of(approval, run.agent_id, None)
+        with self._ledger.database.read() as connection:
+            return self._parts.policy.may_approve(connection, self._ledger.tenant, self._subject, question).allowed
+
+
+def withheld(view: Json) -> Json:
+    """A run's view for somebody who may know that it is there, but not what it is about."""
+    nothing: Json = {
+        "input": None,
+        "input_digest": None,
+        "effect": "withheld",
+        "effects": {"committed": [], "unknown": [], "failed": []},
+        "result": None,
+        "failure": None,
+        "pending": {"approvals": [], "inputs": [], "unknown_operations": []},
+        "operations": [],
+        "withheld": True,
+    }
+    kept = {"resume", "pause", "take-over", "cancel"}
+    return {**view, **nothing, "actions": [each for each in view["actions"] if each["action"] in kept]}
