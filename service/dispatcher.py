@@ -19,7 +19,7 @@ from graphs.engines.loop import LoopEngine
 from graphs.wiring import Parts
 from nodes.due import look
 from state.actor import acting_as
-from state.errors import Drained, DriverError, RemitError
+from state.errors import DriverError, RemitError
 from state.run import Run
 from store import undriven
 from store.ledger import REMIT
@@ -28,7 +28,7 @@ EVERY_S = 2.0
 GRACE_MS = 3_000  # for whoever queued a run to come for it
 AT_ONCE = 2
 MAX_SEEN = 200
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 5_000, 300_000
 _log = logging.getLogger("remit.dispatcher")
 
 
@@ -44,7 +44,7 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._watch, name="remit-dispatcher", daemon=True)
         self._lock = threading.Lock()  # guards what follows
         self._going: set[str] = set()
-        self._failed: dict[str, tuple[int, float]] = {}  # times, and when it may be tried again
+        self._failed: dict[str, tuple[int, int]] = {}  # times, and when it may be tried again
         self._langgraph = LangGraphEngine(parts)
         self._engines: dict[str, Engine] = {"langgraph": self._langgraph, "loop": LoopEngine(parts)}
 
@@ -58,16 +58,18 @@ class Dispatcher:
         self._stop.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
         give_up = time.monotonic() + within_s
-        while self._thread.is_alive() or self._busy():
+        while self._thread.is_alive() or self.going:
             if time.monotonic() > give_up:
                 return False
-            self._thread.join(0.05)
+            time.sleep(0.05)
         self._langgraph.close()
         return True
 
-    def _busy(self) -> bool:
+    @property
+    def going(self) -> frozenset[str]:
+        """The runs that are driven here now."""
         with self._lock:
-            return bool(self._going)
+            return frozenset(self._going)
 
     def _watch(self) -> None:
         while not self._stop.is_set():
@@ -93,8 +95,9 @@ class Dispatcher:
 
     def _may_try(self, run_id: str) -> bool:
         with self._lock:
-            _, again_at = self._failed.get(run_id, (0, 0.0))
-            return run_id not in self._going and len(self._going) < AT_ONCE and again_at <= time.monotonic()
+            _, again_at = self._failed.get(run_id, (0, 0))
+            now = self._parts.clock.monotonic()
+            return run_id not in self._going and len(self._going) < AT_ONCE and again_at <= now
 
     def _needs_a_driver(self, run: Run) -> bool:
         """Makes the moves that are due by themselves first."""
@@ -117,28 +120,29 @@ class Dispatcher:
         try:
             self._pool.submit(self._drive, run_id)
         except RuntimeError:  # the pool was closed meanwhile
-            self._done(run_id)
+            self._done(run_id, failed=False)
 
     def _drive(self, run_id: str) -> None:
+        failed = True
         try:
             run = self._parts.ledger.run(run_id)
             with acting_as(REMIT):
                 self._engines[run.engine].drive(run_id)
-        except (Drained, DriverError):
-            self._done(run_id)  # somebody else has it, or we are going away
+            failed = False
+        except DriverError:
+            failed = False  # somebody else has it, or we are going away
         except Exception as error:  # a bug of a tool or of ours; the run stays, and is tried again later
-            self._done(run_id, failed=True)
             _log.warning("Run %s could not be driven (%s); trying again later.", run_id, _said(error))
-        else:
-            self._done(run_id)
+        finally:
+            self._done(run_id, failed)
 
-    def _done(self, run_id: str, *, failed: bool = False) -> None:
+    def _done(self, run_id: str, failed: bool) -> None:
         with self._lock:
             self._going.discard(run_id)
-            times, _ = self._failed.pop(run_id, (0, 0.0))
+            times, _ = self._failed.pop(run_id, (0, 0))
             if failed:
-                pause = min(FIRST_PAUSE_S * 2**times, LONGEST_PAUSE_S)
-                self._failed[run_id] = (times + 1, time.monotonic() + pause)
+                pause = min(FIRST_PAUSE_MS * 2**times, LONGEST_PAUSE_MS)
+                self._failed[run_id] = (times + 1, self._parts.clock.monotonic() + pause)
 
 
 def _said(error: Exception) -> str:
