@@ -21,7 +21,7 @@ from tests.mutation.covering import folder, function_of
 from tests.mutation.mutants import UNCHANGED
 
 NEAR, BEST, FIRST = 4, 12, 24
-PATIENCE_S = 15.0  # of tests that a mutant meets; one that these do not notice counts as a survivor
+PATIENCE_S = 4.0  # of tests that a mutant meets; one that these do not notice counts as a survivor
 A_TEST_S = 5.0
 STARTING_S = 20.0
 BROKEN = 70  # exit status: of the machinery, not of the tests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from state.actor import Actor
 from tests.support.faults import CannotBeAsked, LosesTheResponse, NeverArrives
 from tests.support.target import Box, breaks, is_busy, is_lost, letters, refuses
 from tests.support.telling import story
@@ -209,3 +210,14 @@ def a_resource_changes(world: World) -> None:
     run.approve().approve()
 
     assert run.writes == ["superseded", "committed"]
+
+
+@story
+def an_answer_is_withdrawn_and_given_again(world: World) -> None:
+    run = world.check().approve(drive=False)
+    (asked,) = run.facts.approvals.values()
+    world.parts.answers.withdraw(Actor("ada"), asked.approval_id)
+    assert run.writes == ["awaiting_approval"]
+    run.approve()
+
+    assert (run.status, run.writes) == ("succeeded/completed", ["committed"])
