@@ -24,32 +24,33 @@ class Admission:
         self._parts = parts
         self._ledger = parts.ledger
 
-    def to_touch(self, actor: Actor, thread_id: str) -> None:
-        """Make a thread, change it, delete it, cancel on it: anybody, unless the ledger knows a run under its id.
-
-        Then only who takes part in that run. Raises NotAllowed.
+    def to_touch(self, actor: Actor, thread_id: str) -> bool:
+        """Make a thread, change it, delete it, cancel on it: where the ledger knows a run under its id, who takes part
+        in that run. False where it knows none. Raises NotAllowed.
         """
         run = self._find(thread_id)
         if run is not None:
             self._take_part(actor, run, "thread.change")
+        return run is not None
 
-    def to_start_or_drive(self, actor: Actor, thread_id: str | None, agent_id: str) -> None:
+    def to_start_or_drive(self, actor: Actor, thread_id: str | None, agent_id: str) -> bool:
         """A server run with an input. A new run: who may start this agent. A known one: who takes part in it.
 
-        Raises NotAllowed.
+        Answers whether it is known. Raises NotAllowed.
         """
         run = None if thread_id is None else self._find(thread_id)
         if run is None:
             self._parts.accept.check_start(actor, agent_id)
         else:
             self._take_part(actor, run, "run.drive")
+        return run is not None
 
-    def to_decide(self, actor: Actor, run_id: str) -> None:
+    def to_decide(self, actor: Actor, run_id: str) -> bool:
         """A server run with a command: who may decide what this run has asked. Raises RunNotFound, NotAllowed."""
         run = self._ledger.run(run_id)
         with self._ledger.database.read() as connection:
             if self._decides(connection, actor, run):
-                return
+                return True
         self._deny(actor, run, "approval.decide")
         raise NotAnApprover(f"{actor.subject} may not decide what run {run_id} asks.")
 

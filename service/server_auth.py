@@ -95,13 +95,13 @@ async def _change(ctx: Auth.types.AuthContext, value: Any) -> Any:
     opened, actor = await _acting(ctx)
     if opened.settings.service is None:
         return True
-    threads = value.get("thread_ids") or [value.get("thread_id")]
-    for each in threads:
+    known = True
+    for each in value.get("thread_ids") or [value.get("thread_id")]:
         if each is None:
             _refuse(403, "Name the thread: what is not about one thread is not offered in service mode.")
-        await _allowed(lambda thread=str(each): Admission(opened).to_touch(actor, thread))
-    _mark(value, opened)
-    return _of_tenant(opened)
+        known &= await _allowed(lambda thread=str(each): Admission(opened).to_touch(actor, thread))
+    _mark(value, opened, actor if ctx.action == "create" else None)
+    return _of_tenant(opened) if known or ctx.action == "create" else _own(opened, actor)
 
 
 auth.on.assistants.read(_look)
@@ -125,22 +125,33 @@ async def _acting(ctx: Auth.types.AuthContext) -> tuple[Parts, Actor]:
         raise
 
 
-async def _allowed(asks: Callable[[], None]) -> None:
+async def _allowed(asks: Callable[[], bool]) -> bool:
     try:
-        await asyncio.to_thread(asks)
+        return await asyncio.to_thread(asks)
     except RemitError as error:
         _refuse(404 if isinstance(error, RunNotFound) else 403, str(error))
+        raise
 
 
 def _of_tenant(opened: Parts) -> dict[str, str]:
     return {"tenant": opened.ledger.tenant}
 
 
-def _mark(value: Any, opened: Parts) -> None:
-    """The tenant and project of a thread, over whatever a client has called them."""
+def _own(opened: Parts, actor: Actor) -> dict[str, str]:
+    """Before there is a run, a thread is its maker's: nobody else lays down what a run will find there."""
+    return {**_of_tenant(opened), "made_by": actor.subject}
+
+
+def _mark(value: Any, opened: Parts, maker: Actor | None = None) -> None:
+    """Whose a thread is, over whatever a client says; a change does not change its maker."""
     metadata = value.get("metadata")
-    if isinstance(metadata, dict):
-        cast(dict[str, Any], metadata).update(tenant=opened.ledger.tenant, project=PROJECT)
+    if not isinstance(metadata, dict):
+        return
+    marks = cast(dict[str, Any], metadata)
+    marks.update(tenant=opened.ledger.tenant, project=PROJECT)
+    marks.pop("made_by", None)
+    if maker is not None:
+        marks["made_by"] = maker.subject
 
 
 # --- the door ---------------------------------------------------------------------------------------------------
@@ -161,26 +172,27 @@ async def create_run(ctx: Auth.types.AuthContext, value: Auth.types.RunsCreate) 
     thread_id = value.get("thread_id")
     if thread_id is None and kwargs.get("temporary"):
         _refuse(422, _STATELESS)
-    if opened.settings.service is not None:
-        await _admitted(opened, actor, value)
+    mine = True if opened.settings.service is None else await _admitted(opened, actor, value)
     if thread_id is not None and _is_answer(kwargs):
         shown = await _shown(str(thread_id))
         answer = cast(dict[str, Any], kwargs["command"]).get("resume")
         await asyncio.to_thread(_record, opened, actor, str(thread_id), answer, shown)
         kwargs["command"], kwargs["input"] = None, {}
-    return True if opened.settings.service is None else _of_tenant(opened)
+    return mine
 
 
-async def _admitted(opened: Parts, actor: Actor, value: Auth.types.RunsCreate) -> None:
+async def _admitted(opened: Parts, actor: Actor, value: Auth.types.RunsCreate) -> dict[str, str]:
+    """Which threads may have this run: those of the tenant, or while nothing runs there, one's own."""
     thread = value.get("thread_id")
     thread_id = None if thread is None else str(thread)
-    _mark(value, opened)
+    _mark(value, opened, actor)
     admission = Admission(opened)
     if thread_id is not None and value.get("kwargs", {}).get("command") is not None:
         await _allowed(lambda: admission.to_decide(actor, thread_id))
-        return
+        return _of_tenant(opened)
     agent_id = await _agent(str(value.get("assistant_id")))
-    await _allowed(lambda: admission.to_start_or_drive(actor, thread_id, agent_id))
+    known = await _allowed(lambda: admission.to_start_or_drive(actor, thread_id, agent_id))
+    return _of_tenant(opened) if known else _own(opened, actor)
 
 
 async def _agent(assistant_id: str) -> str:

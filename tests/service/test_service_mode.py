@@ -290,9 +290,24 @@ def test_a_copy_of_somebodys_thread_gives_no_right_and_never_acts(server: Servic
         copies[name] = RunOnServer(server, copied, "ticket", server.headers(name))
 
     assert copies["mallory"].posts(input={}).status_code == FORBIDDEN
-    assert "a copy never acts" in copies["bob"].posts(input={}).text
+    assert "a copy never acts" in copies["bob"].posts(input={}).text  # it keeps its maker
     assert copies["bob"].posts(command={"resume": run.own_answer("approve")}).status_code == NOT_FOUND
     assert (run.status, run.decisions, run.tickets) == ("waiting/approval", [], [])
+
+
+def test_before_there_is_a_run_nobody_lays_down_what_another_one_will_find_on_a_thread(server: ServiceServer):
+    laid_down = server.thread("ticket", server.headers("mallory"))
+    bobs = server.thread("ticket", server.headers("bob"))
+    call(bobs, "PATCH", "", json={"metadata": {"graph_id": "ticket", "made_by": "mallory"}})
+
+    told = [update_its_state(server.seen_by("mallory", bobs)), delete_it(server.seen_by("mallory", bobs))]
+    elsewhere = server.seen_by("bob", laid_down).posts(input=FIELDS | {"source": "laid down"})
+
+    assert [each.status_code for each in told] == [FORBIDDEN, NOT_FOUND]
+    assert elsewhere.status_code == NOT_FOUND
+    assert not known(laid_down)
+    bobs.sends(input=FIELDS | {"source": "undisturbed"})
+    assert bobs.row.requester == "bob"
 
 
 @pytest.mark.parametrize(
