@@ -50,7 +50,7 @@ class Settings:
     """Where data lives and who the local user is. `materials_root` confines the files of runs; None allows any.
 
     `tools_file` declares tools by configuration (tools/http_action.py), `notify_file` who is told what
-    (tools/notify_config.py). `service` is None in local mode.
+    (tools/notify_config.py), `signing_key` the secret that signs (service/signing.py). `service` is None in local mode.
     """
 
     data_dir: Path
@@ -61,6 +61,7 @@ class Settings:
     tenant: str = "local"
     service: ServiceSettings | None = None
     notify_file: Path | None = None
+    signing_key: str | None = None
 
     @property
     def ledger_path(self) -> Path:
@@ -85,10 +86,16 @@ def data_dir_from_environment() -> Path:
     return Path(os.path.abspath(os.environ.get("REMIT_DATA_DIR") or ".remit"))
 
 
+def environment() -> Mapping[str, str]:
+    """For those who look up secrets: the environment as it is whenever they look."""
+    return os.environ
+
+
 def settings_from_environment() -> Settings:
     """`REMIT_DATA_DIR` (default `.remit`), `REMIT_USER` (default: the OS user), `REMIT_MATERIALS_ROOT` (default: none),
     `REMIT_TOOLS`, `REMIT_NOTIFY` (default: none), `REMIT_TENANT`, `REMIT_MODE` and what belongs to a mode
-    (graphs/modes.py), `REMIT_POLICY` (tools/cedar.py; default: the shipped set of the mode).
+    (graphs/modes.py), `REMIT_POLICY` (tools/cedar.py; default: the shipped set of the mode), `REMIT_SIGNING_KEY`
+    (default: a file of the data directory).
 
     Sets `LANGGRAPH_STRICT_MSGPACK` unless it is set, so that checkpoints hold plain values only. Raises InputInvalid.
     """
@@ -104,6 +111,7 @@ def settings_from_environment() -> Settings:
         tenant=tenant_of(os.environ),
         service=service,
         policy=os.environ.get("REMIT_POLICY") or ("local" if service is None else "service"),
+        signing_key=os.environ.get("REMIT_SIGNING_KEY") or None,
     )
 
 

@@ -13,6 +13,7 @@ import typer
 
 from service import (
     cli_answers,
+    cli_evidence,
     cli_messages,
     cli_outcomes,
     cli_people,
@@ -53,7 +54,8 @@ app.command("edit")(cli_answers.edit)
 app.command("reject")(cli_answers.reject)
 app.command("withdraw")(cli_answers.withdraw)
 app.add_typer(cli_records.tickets, name="tickets")
-app.command("audit")(cli_records.audit)
+app.command("audit")(cli_evidence.audit)
+app.add_typer(cli_evidence.evidence, name="evidence")
 app.add_typer(cli_records.grants, name="grants")
 app.add_typer(cli_people.roles, name="roles")
 app.add_typer(cli_people.rules, name="rules")

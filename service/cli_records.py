@@ -1,4 +1,4 @@
-"""The commands about records: tickets, audit, grants, db."""
+"""The commands about records: tickets, grants, db."""
 
 from __future__ import annotations
 
@@ -36,18 +36,6 @@ def list_tickets(limit: Limit = 100, as_json: AsJson = False) -> None:
         found = cases.tickets(limit)
     columns = ("object_id", "record", "field", "recorded", "observed", "source", "created_by")
     rows_or_json("tickets", columns, found, as_json, "There are no tickets.")
-
-
-def audit(
-    after: Annotated[int, typer.Option("--after", min=0, help="Only entries after this number.")] = 0,
-    limit: Limit = 100,
-    as_json: AsJson = False,
-) -> None:
-    """Show the audit: who did what, on which object, with what result, by which rule; the oldest first."""
-    with opened() as cases:
-        found = cases.audit(after, limit)
-    columns = ("entry", "at", "actor", "via", "action", "object", "result", "rule")
-    rows_or_json("entries", columns, found, as_json, "There are no such entries.")
 
 
 @grants.command("list")

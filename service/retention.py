@@ -1,5 +1,6 @@
 """Pruning: who may, in which order, and what is noted.
 
+Of each run that goes, one signed line stays in the audit: how long its timeline was, and the head of its chain.
 Checkpoints go first: one that is gone before its run is no loss, one that is left after it would stay for ever.
 """
 
@@ -10,7 +11,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from graphs.wiring import Parts
+from graphs.wiring import Parts, environment
+from service.signing import Signer, signer
 from state.actor import Actor
 from state.clock import iso
 from state.digest import Json
@@ -65,6 +67,7 @@ class Retention:
 
     def _remove(self, before: int) -> Counter[str]:
         counts, ledger, after = Counter[str](), self.parts.ledger, ""
+        signs = signer(self.parts.settings, environment())
         with self._forgetting() as forget:
             while True:
                 with ledger.database.read() as connection:
@@ -74,18 +77,19 @@ class Retention:
                     return counts
                 for run_id in found:
                     forget(run_id)
-                counts += self._remove_batch(found, before)
+                counts += self._remove_batch(found, before, signs)
                 after = found[-1]
 
-    def _remove_batch(self, run_ids: list[str], before: int) -> Counter[str]:
+    def _remove_batch(self, run_ids: list[str], before: int, signer: Signer) -> Counter[str]:
         ledger = self.parts.ledger
         with ledger.database.write() as connection:
             now, rule = ledger.clock.now(), self._rule(connection)
             if rule is None:
                 raise NotAllowed(f"{self.actor.subject} may not prune any more; what was pruned before stays so.")
-            removed = prune.remove(connection, ledger.tenant, now, before, run_ids)
+            removed = prune.remove(connection, ledger.tenant, now, before, run_ids, self.actor.subject)
             if removed.heads:
-                detail = {"before": iso(before), "counts": dict(removed.counts), "runs": removed.heads}
+                kept = [signer.signed(each) for each in removed.heads]
+                detail = {"before": iso(before), "counts": dict(removed.counts), "runs": kept}
                 audit.append(
                     connection, ledger.tenant, now, self.actor, "prune", "runs", "removed", rule=rule, detail=detail
                 )

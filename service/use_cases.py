@@ -17,11 +17,12 @@ from service.sight import Sight, withheld
 from service.view import doubt_view, pending_view, run_view, summary_view
 from state.actor import Actor
 from state.approval import Approval
+from state.clock import iso
 from state.digest import Json
 from state.errors import ApprovalNotFound, InputInvalid, RunNotFound
 from state.ids import new_run_id
 from state.run import Run
-from store import approvals, audit, doubt, events, prune, runs
+from store import approvals, doubt, events, prune, runs
 
 ENGINES = ("langgraph", "loop")
 
@@ -98,7 +99,8 @@ class UseCases:
                 gone = prune.pruned(connection, self._ledger.tenant, run_id)
             if gone is not None:
                 error.add_note(
-                    f"It was pruned on {gone['at']} by {gone['actor']}; its timeline had {gone['seq']} lines."
+                    f"It was pruned on {iso(gone['at'])} by {gone['by']}; its timeline had {gone['events']} lines."
+                    f" What is kept of it: remit evidence {run_id}"
                 )
             raise
 
@@ -223,8 +225,3 @@ class UseCases:
         withdrawn = {each["ticket"]: each["object_id"] for each in self.parts.business.objects("withdrawal", limit)}
         found = self.parts.business.objects("ticket", limit)
         return [{**each, "withdrawn": withdrawn.get(each["object_id"])} for each in found]
-
-    def audit(self, after: int, limit: int) -> list[Json]:
-        """Oldest first, after an entry's number."""
-        with self._ledger.database.read() as connection:
-            return audit.entries(connection, self._ledger.tenant, after, limit)

@@ -15,7 +15,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table, and_, delete, exists, func, not_, or_, select
 
-from state.clock import iso
 from state.digest import Json
 from state.errors import RunNotFound
 from state.run import TERMINAL
@@ -39,6 +38,7 @@ from store.tables import (
 )
 
 BATCH = 100
+PRUNED = "remit-pruned/1"
 KEYS_KEPT_MS = 30 * 24 * 3600 * 1000
 _IN_DOUBT = ["dispatched", "unknown"]
 
@@ -126,7 +126,7 @@ _PRUNED = Statement(
         audit.c.tenant_id == param("tenant"),
         audit.c.action == "prune",
         audit.c.result == "removed",
-        audit.c.detail.like(param("named")),
+        func.instr(audit.c.detail, param("named")) > 0,
     )
 )
 # An owner's file proves a death to whoever wants its runs, and to whoever looks up what it was doing. For all tenants.
@@ -148,7 +148,7 @@ _NEEDS_OWNER = Statement(
 
 @dataclass(slots=True)
 class Removed:
-    """How many rows of what, and of each removed run the id and the head of its timeline."""
+    """How many rows of what, and of each removed run the line to be kept: how long its timeline was, and its head."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     heads: list[Json] = field(default_factory=list[Json])
@@ -171,8 +171,8 @@ def counted(connection: Connection, tenant: str, run_id: str) -> Counter[str]:
     return found
 
 
-def remove(connection: Connection, tenant: str, now: int, before: int, run_ids: Sequence[str]) -> Removed:
-    """Remove those of these runs that are over by now, whoever said that they are."""
+def remove(connection: Connection, tenant: str, now: int, before: int, run_ids: Sequence[str], by: str) -> Removed:
+    """Remove those of these runs that are over by now, whoever said that they are; `by` does it."""
     removed = Removed()
     for run_id in run_ids:
         try:
@@ -184,7 +184,8 @@ def remove(connection: Connection, tenant: str, now: int, before: int, run_ids: 
         for name, statement in _DELETE.items():
             removed.counts[name] += connection.execute(statement, {"tenant": tenant, "run": run_id})
         removed.counts["tasks"] += connection.execute(_DELETE_TASK, {"tenant": tenant, "task": row["task_id"]})
-        removed.heads.append({"run_id": run_id, "seq": row["seq"], "hash": row["last_hash"]})
+        kept = {**_kept(tenant, run_id, now, by), "events": row["seq"], "head": row["last_hash"]}
+        removed.heads.append(kept)
     if removed.heads:
         removed.counts["agent_versions"] += connection.execute(_DELETE_VERSIONS, {"tenant": tenant})
     return removed
@@ -195,12 +196,21 @@ def _times(tenant: str, now: int, before: int) -> dict[str, Any]:
 
 
 def pruned(connection: Connection, tenant: str, run_id: str) -> Json | None:
-    """`{at, actor, seq, hash}` of a run that was removed, from the audit; None for one that never was there."""
-    for row in connection.all(_PRUNED, {"tenant": tenant, "named": f"%{run_id}%"}):
-        for head in decode(row["detail"])["runs"]:
-            if head["run_id"] == run_id:
-                return {"at": iso(row["at"]), "actor": row["actor"], "seq": head["seq"], "hash": head["hash"]}
+    """The line that was kept of a run that was removed, from the audit; None for one that never was there.
+
+    `{format, tenant_id, run_id, events, head, at, by, signature}`, `at` in milliseconds since 1970 UTC; without
+    signature where it was removed by a program that signed nothing.
+    """
+    for row in connection.all(_PRUNED, {"tenant": tenant, "named": run_id}):
+        for kept in decode(row["detail"])["runs"]:
+            if kept["run_id"] == run_id:
+                head = {"events": kept["seq"], "head": kept["hash"]} if "seq" in kept else kept
+                return {**_kept(tenant, run_id, row["at"], row["actor"]), "signature": None} | head
     return None
+
+
+def _kept(tenant: str, run_id: str, now: int, by: str) -> Json:
+    return {"format": PRUNED, "tenant_id": tenant, "run_id": run_id, "at": now, "by": by}
 
 
 def needs_owner(connection: Connection, owner: str) -> bool:

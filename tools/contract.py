@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from state.clock import Permit
 from state.digest import Json, plain_text
 from state.errors import ErrorClass, InputInvalid, ToolError
+from tools.secrets import redacted, redacted_end
 
 MAX_VERSION = 2**63
 T = TypeVar("T")
@@ -204,13 +205,26 @@ def _schema(arguments: type[Arguments]) -> Json:
 
 
 def foreign(call: Callable[[], T], unforeseen: ErrorClass) -> T:
-    """Call a tool. It is foreign code: whatever it raises is its answer, as a ToolError of the class `unforeseen`."""
+    """Call a tool. It is foreign code: whatever it raises is its answer, as a ToolError of the class `unforeseen`.
+
+    What it answers or raises holds no secret that was looked up in this process. A receipt that would is none.
+    """
     try:
-        return call()
-    except ToolError:
-        raise
+        return _clean(call())
+    except ToolError as error:
+        clean = redacted_end(str(error))
+        if clean == str(error):
+            raise
+        raise ToolError(error.error_class, clean, retry_after_s=error.retry_after_s) from None
     except (Exception, SystemExit, GeneratorExit) as error:
-        raise ToolError(unforeseen, in_words(error)) from error
+        said = in_words(error)
+        raise ToolError(unforeseen, said) from (None if "***" in said else error)
+
+
+def _clean(answer: T) -> T:
+    if isinstance(answer, Receipt):
+        return cast(T, answer if redacted(answer.object_id) == answer.object_id else Receipt("", answer.digest))
+    return redacted(answer)
 
 
 def version_of(tool: WriteTool, resource: str) -> int | None:
@@ -232,7 +246,7 @@ def amount_of(tool: WriteTool, arguments: Json) -> int | None:
 def in_words(error: BaseException) -> str:
     """A foreign exception as bounded text, whatever its own words do."""
     try:
-        said = f"{type(error).__name__}: {error}"
+        said = redacted(f"{type(error).__name__}: {error}")  # before it is cut: half a secret is one too
     except Exception:  # its words are foreign code too
         said = type(error).__name__
     return plain_text(said[:500])

@@ -74,7 +74,7 @@ def test_nothing_is_left_of_an_old_run_but_what_protects_and_what_proves(world: 
     assert (counts["runs"], counts["tasks"], counts["agent_versions"], counts["events"]) == (1, 1, 1, head)
     (entry,) = noted(world)
     assert (entry["actor"], entry["result"], entry["rule"]) == (USER, "removed", f"granted: {USER} prune *")
-    assert [(each["run_id"], each["seq"]) for each in entry["detail"]["runs"]] == [(run.run_id, head)]
+    assert [(each["run_id"], each["events"]) for each in entry["detail"]["runs"]] == [(run.run_id, head)]
 
 
 def test_the_head_that_is_kept_is_that_of_the_chain(loop_world: World) -> None:
@@ -86,7 +86,8 @@ def test_the_head_that_is_kept_is_that_of_the_chain(loop_world: World) -> None:
 
     pruned(loop_world, 0)
 
-    assert heads(loop_world) == [head]
+    assert head is not None
+    assert [(each["events"], each["head"]) for each in heads(loop_world)] == [(head["seq"], head["hash"])]
     assert run.run_id == heads(loop_world)[0]["run_id"]
 
 
@@ -211,7 +212,7 @@ def test_what_is_not_over_is_not_removed_whoever_says_that_it_is(world: World) -
     ledger, now = world.parts.ledger, world.clock.now()
 
     with ledger.database.write() as connection:
-        removed = prune.remove(connection, "local", now, now, [waits.run_id, "nobody", over.run_id, over.run_id])
+        removed = prune.remove(connection, "local", now, now, [waits.run_id, "nobody", over.run_id, over.run_id], USER)
 
     assert [each["run_id"] for each in removed.heads] == [over.run_id]
     assert waits.approve().status == "succeeded/completed"

@@ -1,0 +1,281 @@
+"""Checks an evidence document of Remit, alone: python evidence_check.py FILE. Exit 0: it holds; 1: it does not.
+
+Standard library only, nothing of Remit, no database. Whether the document is the installation's own is another
+question: evidence_signature.py. What is checked, and what cannot be: docs/evidence.md.
+"""
+
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, cast
+
+Line = dict[str, Any]
+SECTIONS = (
+    "run agent task attempts turns operations approvals decisions standing_rules effects tries events audit pruned"
+)
+ENDS = "run.completed|run.failed|run.denied|run.cancelled|run.timed_out|run.budget_exceeded|run.insufficient_evidence"
+OUTCOMES = "tool.call.completed|tool.call.failed|tool.call.unknown|tool.reconciled|tool.deduplicated"
+KINDS = {"events": "type", "tries": "kind", "operations": "effect", "audit": "action"}
+# For each line on the left one on the right says the same, and with = also the other way round. `section:kinds fields`;
+# `.name` is what an event has in its payload. Where the first field is null there is nothing to say.
+SAME = (
+    "attempts fence engine started_at = events:run.started|run.resumed .attempt .engine at",
+    "turns turn source decided_at = events:turn.decided .turn .source at",
+    "tries:call number operation_id started_at = events:tool.call.started .try .operation_id at",
+    "operations:write operation_id digest tool created_at < events:operation.planned .operation_id .digest .tool at",
+    "operations principal agent_id run_id < run requester agent_id run_id",
+    "approvals operation_id digest tool arguments masked resource resource_version run_id < operations:write",
+    "approvals approval_id operation_id created_at = events:approval.requested .approval_id .operation_id at",
+    "approvals requester run_id < run",
+    "decisions at approval_id approver answer = events:approval.decided at .approval_id actor .answer",
+    "decisions approval_id approver digest_seen at = events:approval.decided .approval_id actor .digest at",
+    "decisions withdrawn_at approval_id approver = events:approval.withdrawn at .approval_id actor",
+    "events:approval.decided actor .answer approval:.approval_id at < audit:approval.decide actor result object at",
+    "run agent_version agent_id = agent version_id agent_id",
+    "run task_id requester agent_id = task",
+    "run agent_version requester created_at = events:run.accepted .agent actor at",
+    "run requester run:run_id created_at < audit:run.start actor object at",
+    f"run ended_at reason = events:{ENDS} at .reason",
+)
+
+
+def canonical(value: Any) -> str:
+    """RFC 8785, but that whole numbers beyond 2^53 are written out."""
+    if isinstance(value, dict):
+        named: Line = {str(name): each for name, each in cast(Line, value).items()}
+        names = sorted(named, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(f"{canonical(name)}:{canonical(named[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, cast(list[Any], value))) + "]"
+    if isinstance(value, float):
+        return _number(value) if value else "0"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _number(value: float) -> str:
+    """The shortest digits, as ECMAScript writes them."""
+    digits, (mantissa, _, exponent) = Decimal(repr(value)), repr(value).partition("e")
+    if -7 < digits.adjusted() < 21:
+        return format(digits, "f").removesuffix(".0")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def picked(line: Line, fields: str) -> list[Any]:
+    """`name`, `.name` of the payload, or `prefix:name`."""
+    parts = [each.rpartition(":")[::2] for each in fields.split()]
+    found = [(prefix, line["payload"].get(name[1:]) if name[0] == "." else line[name]) for prefix, name in parts]
+    return [f"{prefix}:{value}" if prefix else value for prefix, value in found]
+
+
+class Check:
+    """One document: `problems` say which line is wrong and why, `effects` what was claimed and how that stands."""
+
+    def __init__(self, document: Line) -> None:
+        self.sections, self.place = document["sections"], "document"
+        self.problems, self.effects = list[str](), list[str]()
+        for part in (lambda: self.chain(document), self.timeline, self.same, self.operations, self.run, self.budget):
+            try:
+                part()
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                self.need(False, f"a field is missing or of another kind: {error!r}")
+
+    def each(self, section: str) -> Iterator[Line]:
+        """Lines of a section (`events:run.started|run.resumed`: of these kinds); `place` is the one at hand."""
+        name, _, kinds = section.partition(":")
+        for number, line in enumerate(self.sections[name], 1):
+            self.place = f"{name}[{number}]"
+            if not kinds or line[KINDS[name]] in kinds.split("|"):
+                yield line
+
+    def told(self, types: str, **payload: Any) -> list[Line]:
+        """Lines of the timeline with this in their payload, in order."""
+        found = [each for each in self.sections["events"] if each["type"] in types.split("|")]
+        return [line for line in found if all(line["payload"].get(name) == value for name, value in payload.items())]
+
+    def need(self, holds: object, said: str, place: str = "") -> None:
+        if not holds:
+            self.problems.append(f"{place or self.place}: {said}")
+
+    def chain(self, document: Line) -> None:
+        previous = digest({name: document[name] for name in ("format", "tenant_id", "run_id", "exported")})
+        self.need(document["format"] == "remit-evidence/1", "this is no remit-evidence/1")
+        for section in SECTIONS.split():
+            chain = document["chain"][section]
+            for number, line in enumerate(self.sections[section], 1):
+                previous = digest({"section": section, "number": number, "line": line, "previous": previous})
+                if chain[number - 1 : number] != [previous]:
+                    said = "it was changed, moved or added, or a line before it is missing"
+                    return self.need(False, said, f"{section}[{number}]")
+            self.need(len(chain) == len(self.sections[section]), "a line at its end is missing", section)
+        self.need(document["head"] == previous, "head is not the hash of the last line")
+        for line in [*self.each("run"), *self.each("pruned")]:
+            self.need(line["run_id"] == document["run_id"], "it is another run")
+        one = sorted([len(self.sections["run"]), len(self.sections["pruned"])]) == [0, 1]
+        self.need(one, "it is of one run that is there, or of one that was pruned", "document")
+
+    def timeline(self) -> None:
+        previous, seq = "0" * 64, 0
+        for seq, line in enumerate(self.each("events"), 1):
+            hashed = {name: line[name] for name in line if name != "hash"} | {"previous": previous}
+            previous = line["hash"]
+            self.need(digest(hashed) == previous, "its hash is not of it and its predecessor")
+            self.need(line["seq"] == seq, "it is not the next line")
+        for run in self.each("run"):
+            self.need(picked(run, "seq last_hash") == [seq, previous], "its timeline ends otherwise")
+            self.need(
+                {each["run_id"] for each in self.sections["events"]} == {run["run_id"]}, "it has another timeline"
+            )
+
+    def same(self) -> None:
+        for pair in SAME:
+            left, both, right = pair.partition(" = ") if " = " in pair else pair.partition(" < ")
+            (ours, _, fields), (theirs, _, others) = left.partition(" "), right.partition(" ")
+            mine = [(self.place, canonical(picked(line, fields))) for line in self.each(ours)]
+            other = [(self.place, canonical(picked(line, others or fields))) for line in self.each(theirs)]
+            for these, those, said in ((mine, other, theirs), (other, mine, ours))[: 1 + (both == " = ")]:
+                there = Counter(value for _, value in those)
+                for place, value in these:
+                    self.need(there[value] > 0 or value.startswith("[null"), f"{said} does not say so: {value}", place)
+                    there[value] -= both == " = "
+
+    # --- operations: approved as shown, claimed, settled, read back
+
+    def operations(self) -> None:
+        keys = Counter[str]()
+        for line in self.each("operations"):
+            place, before = self.place, len(self.problems)
+            content = {"arguments": line["arguments"], "tool": line["tool"], "version": line["tool_version"]}
+            self.need(line["masked"] or line["digest"] == digest(content), "its digest is not of tool and arguments")
+            where = "op_" + digest(picked(line, "run_id turn idx generation"))[:24]
+            self.need(line["operation_id"] == where, "it stands at another place")
+            claims = self.told("tool.call.started|tool.deduplicated", operation_id=line["operation_id"])
+            if line["effect"] == "write" and (claims or line["status"] in ("dispatched", "unknown", "committed")):
+                said = self.claimed(line, claims)
+                keys[line["operation_key"]] += (
+                    line["status"] == "committed" and claims[-1]["type"] == "tool.call.started"
+                )
+                self.need(keys[line["operation_key"]] <= 1, "its key has a second effect", place)
+                self.effects.append(f"{'WRONG' if len(self.problems) > before else 'holds'} {place} {said}")
+
+    def claimed(self, line: Line, claims: list[Line]) -> str:
+        place, last, named = self.place, claims[-1], {"operation_id": line["operation_id"]}
+        asked = [each for each in self.each("approvals") if each["operation_id"] == line["operation_id"]]
+        who = [self.approved(approval, claim) for claim in claims for approval in asked][-1:] or ["no approval needed"]
+        self.place, policy = place, last["payload"].get("policy")
+        self.need(asked or line["policy_rule"], "neither an approval nor a policy let it happen")
+        ruled = policy is None or picked(policy, "version rule") == picked(line, "policy_version policy_rule")
+        self.need(ruled, "it was claimed under another rule")
+        outcomes = [each for each in self.told(OUTCOMES, **named) if each["seq"] >= last["seq"]]
+        told = {"outcome": "committed"} | outcomes[-1]["payload"] if outcomes else {"outcome": "dispatched"}
+        stands = [line["status"], line["object_id"]]
+        self.need([told["outcome"], told.get("object_id")] == stands, "the timeline knows another outcome")
+        passed = self.told("verification.passed", **named, object_id=line["object_id"])
+        read = bool(passed) if passed or self.told("verification.failed", **named) else None
+        self.need(line["verified"] is read, "the timeline knows another read-back")
+        times = [last["at"], outcomes[-1]["at"] if outcomes else None]
+        effects = [each for each in self.each("effects") if each["operation_key"] == line["operation_key"]]
+        for effect in effects if stands[0] != "failed" else ():
+            self.need(picked(effect, "digest status object_id") == [line["digest"], *stands], "it is another effect")
+            other = effect["operation_id"] != line["operation_id"]
+            self.need(
+                other or picked(effect, "claimed_at settled_at") == times, "it was claimed or settled at other times"
+            )
+        self.need(len(effects) == 1 or stands[0] == "failed", "nothing owns its key", place)
+        return f"{line['operation_key']}: {line['tool']} {stands[0]} {stands[1]}; {who[0]}; read back: {read}"
+
+    def approved(self, approval: Line, claim: Line) -> str:
+        """What stood when it was claimed: the last word of each approver; a standing rule speaks for its maker."""
+        place, words = self.place, dict[str, str]()
+        for each in self.told("approval.decided|approval.withdrawn", approval_id=approval["approval_id"]):
+            if each["seq"] < claim["seq"]:
+                words[each["actor"]] = each["payload"].get("answer", "withdrawn")
+        made = {each["approver"]: each["maker"] for each in self.each("standing_rules")}
+        yes = {made.get(each, each) for each, word in words.items() if word == "approve"}
+        self.place = place
+        self.need(
+            len(yes) >= approval["quorum"] >= 1, f"{len(yes)} of {approval['quorum']} approvals when it was claimed"
+        )
+        self.need({*words.values()} <= {"approve", "withdrawn"}, "it was claimed though somebody did not approve")
+        self.need(claim["at"] < approval["expires_at"], "its approval had expired when it was claimed")
+        self.need(approval["status"] == "approved", "its approval is not approved")
+        asked = self.told("approval.requested", approval_id=approval["approval_id"])[0]["payload"]
+        whose = [asked.get("quorum", 1), asked.get("role")] == picked(approval, "quorum role")
+        self.need(whose and asked["digest"] == approval["digest"], "something else was asked, or of others")
+        return f"approved by {', '.join(sorted(each for each, word in words.items() if word == 'approve'))}"
+
+    # --- the run: its end, its budget, what it was admitted with
+
+    def run(self) -> None:
+        ends, writes = self.told(ENDS), [line for line in self.sections["operations"] if line["effect"] == "write"]
+        states = {"unknown" if each["status"] == "dispatched" else each["status"]: each for each in writes}
+        effect = next((each for each in ("unknown", "committed") if each in states), "none")
+        for run in self.each("run"):
+            ended = run["status"] if ends else None
+            expected = {"succeeded": "run.completed"}.get(run["status"], f"run.{run['status']}")
+            self.need(
+                [each["type"] for each in ends] == ([expected] if ended or expected in ENDS else []),
+                "it has another end",
+            )
+            for end in ends:
+                later = any(each["seq"] > end["seq"] for each in self.told("tool.reconciled"))
+                self.need(later or end["payload"].get("effect") == effect, f"its effect is {effect}")
+            if run["status"] == "succeeded":
+                unread = [each for each in writes if each["status"] == "committed" and each["verified"] is not True]
+                self.need(effect != "unknown" and not unread, "it succeeded without a read-back of every effect")
+                read = [each["seq"] for each in self.told("verification.passed")]
+                self.need(max(read, default=0) < ends[-1]["seq"], "it succeeded before its effects were read back")
+
+    def budget(self) -> None:
+        limits = dict[str, Any]()
+        for line in self.each("agent"):
+            self.need(line["digest"] == digest(line["definition"]), "its digest is not of its definition")
+            self.need(line["version_id"].endswith(f"+{line['digest'][:12]}"), "it is another version")
+            limits = dict(line["definition"]["budget"])
+        for line in self.each("task"):
+            self.need(line["masked"] or line["input_digest"] == digest(line["input"]), "its digest is not of its input")
+        for line in self.told("run.budget_granted"):
+            limits |= line["payload"]["limits"]
+        limits = {name: value and str(value) for name, value in limits.items()}
+        reads = self.told("tool.call.completed|tool.call.failed", effect="read")
+        for run in self.each("run"):
+            ours = {name: value and str(value) for name, value in run["limits"].items()}
+            self.need(ours == limits, "its limits are not those of its agent and what was granted")
+            used, turns = run["used"], self.sections["turns"]
+            self.need(used["tool_calls"] == len(reads + self.told("tool.call.started")), "other calls were made")
+            self.need(used["turns"] == run["turn"] == len(turns), "other turns were taken")
+            for name in used:
+                spent = sum(each["usage"].get(name, 0) for each in turns)
+                self.need(spent <= used[name], f"{name}: its turns used more")
+            for name in ("turns", "tool_calls"):
+                self.need(limits[name] is None or used[name] <= int(limits[name]), f"{name}: more than its limit")
+
+
+def once(pairs: list[tuple[str, Any]]) -> Line:
+    """Raises ValueError for a name that stands twice: readers would differ about what it means."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return dict(pairs)
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        checked = Check(json.loads(Path(arguments[0]).read_text("utf-8"), object_pairs_hook=once))
+    except (IndexError, OSError, ValueError, KeyError, TypeError) as error:
+        print(f"This is no evidence document: {error!r}. Give the file that `remit evidence RUN --out FILE` wrote.")
+        return 1
+    for line in [*checked.effects, *checked.problems]:
+        print(line)
+    print(f"{len(checked.problems)} problems, {len(checked.effects)} effects")
+    return 1 if checked.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
