@@ -64,6 +64,8 @@ class Accept:
             audit.append(
                 connection, ledger.tenant, now, actor, "run.start", f"agent:{agent_id}", "denied", rule=ruling.rule
             )
+        if ruling.no == "emergency_stop":
+            raise NotAllowed(f"Nothing is started now ({ruling.rule}). `remit stops` says who stopped it, and why.")
         raise NotAllowed(
             f"{actor.subject} may not start {agent_id}. Somebody who may can say:"
             f" remit grants give {actor.subject} start {agent_id}"

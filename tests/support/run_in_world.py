@@ -68,6 +68,12 @@ class RunInWorld:
             self.answer({"decisions": [answer]}, by)
         return self.goes_on() if drive else self
 
+    def withdraw(self, by: str = USER) -> RunInWorld:
+        """Somebody takes back their answer to the one question of the turn."""
+        (approval,) = self.facts.approvals.values()
+        self.world.parts.answers.withdraw(Actor(by), approval.approval_id)
+        return self
+
     def answer(self, value: Any, by: str = USER) -> RunInWorld:
         """Raises the first refusal."""
         recorded = self.world.parts.answers.record(Actor(by), self.run_id, value)
@@ -167,6 +173,11 @@ class RunInWorld:
             return events.page(connection, "local", self.run_id, 0, 10_000)
 
     @property
+    def denied_by(self) -> str:
+        """The rule of the last denial on the timeline."""
+        return [each["payload"]["rule"] for each in self.events if each["type"] == "policy.denied"][-1]
+
+    @property
     def decided(self) -> int:
         """How many turns were recorded."""
         return self.row.turn
@@ -190,10 +201,12 @@ class RunInWorld:
 
     @property
     def decisions(self) -> list[tuple[str, str]]:
-        """Approver and answer of each decision about the run."""
+        """Approver and answer of each decision about the run that stands."""
         mine = {each["approval_id"] for each in self.world.rows("approvals") if each["run_id"] == self.run_id}
         return [
-            (each["approver"], each["answer"]) for each in self.world.rows("decisions") if each["approval_id"] in mine
+            (each["approver"], each["answer"])
+            for each in self.world.rows("decisions")
+            if each["approval_id"] in mine and each["withdrawn_at"] is None
         ]
 
     @property

@@ -21,6 +21,7 @@ from graphs.wiring import Outside, Parts, Settings, open_parts, shipped_tools
 from nodes.agent import Agent
 from nodes.deciders.decider import Decider
 from nodes.deciders.scripted import Scripted
+from nodes.rule_making import NewRule
 from state.acceptance import Expectation
 from state.actor import Actor
 from state.agent import AgentDefinition
@@ -89,6 +90,7 @@ class World:
     tools_file: Path | None = None
     notify_file: Path | None = None
     secrets: dict[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
+    policy: str = "local"
     _opened: list[Parts] = field(default_factory=list)
     _engine: Engine | None = None
 
@@ -148,6 +150,10 @@ class World:
         named = {f"{name}_database": opened for name, opened in databases.items()}
         self.outside = replace(self.outside, **named)
 
+    def policy_also_says(self, *rules: str, base: str = "local") -> None:
+        """Rules of Cedar beside the shipped ones, from the next process on; a later call replaces them."""
+        self.policy = ",".join([base, *([self.file("own.cedar", "\n".join(rules))] if rules else [])])
+
     def without(self, rule: Callable[[Parts], Parts]) -> None:
         """A rule is taken out from the next process on; see `without`."""
         self.rule = rule
@@ -163,7 +169,13 @@ class World:
     @property
     def parts(self) -> Parts:
         if not self._opened:
-            settings = Settings(self.folder / "data", USER, tools_file=self.tools_file, notify_file=self.notify_file)
+            settings = Settings(
+                self.folder / "data",
+                USER,
+                tools_file=self.tools_file,
+                notify_file=self.notify_file,
+                policy=self.policy,
+            )
             outside = replace(self.outside, clock=self.clock, agents=self._agents, secrets=self.secrets)
             opened = open_parts(settings, outside)
             self._opened.append(self.rule(opened) if self.rule else opened)
@@ -319,3 +331,22 @@ class World:
     def forbid(self, subject: str, action: str, resource: str = "*") -> None:
         with self.parts.ledger.database.write() as connection:
             permissions.revoke(connection, "local", subject, action, resource)
+
+    def has_role(self, subject: str, role: str) -> None:
+        with self.parts.ledger.database.write() as connection:
+            permissions.join(connection, "local", self.clock.now(), USER, subject, role)
+
+    def loses_role(self, subject: str, role: str) -> None:
+        with self.parts.ledger.database.write() as connection:
+            permissions.leave(connection, "local", subject, role)
+
+    def stops(self, kind: Any, name: str = "*", by: str = USER) -> None:
+        self.parts.stopping.stop(Actor(by), kind, name, "it went wrong")
+
+    def lifts(self, kind: Any, name: str = "*", by: str = USER) -> None:
+        self.parts.stopping.lift(Actor(by), kind, name)
+
+    def rules(self, name: str, tool: str = "create_note", *, by: str = USER, days: float = 1, **bounds: Any) -> None:
+        """Somebody says yes beforehand, within these bounds."""
+        until = self.clock.now() + int(days * 86_400_000)
+        self.parts.rules.make(Actor(by), NewRule(name, tool, bounds, until, "it is harmless"))
