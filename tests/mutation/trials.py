@@ -21,7 +21,8 @@ from tests.mutation.covering import folder, function_of
 from tests.mutation.mutants import UNCHANGED
 
 NEAR, BEST, FIRST = 4, 12, 24
-PATIENCE_S = 4.0  # of tests that a mutant meets; one that these do not notice counts as a survivor
+EXACT = frozenset({"tests/contracts/test_whole_records.py", "tests/contracts/test_what_is_shown.py"})
+PATIENCE_S = 6.0  # of tests that a mutant meets; one that these do not notice counts as a survivor
 A_TEST_S = 5.0
 STARTING_S = 20.0
 BROKEN = 70  # exit status: of the machinery, not of the tests
@@ -78,12 +79,12 @@ class Trials:
                 self._judge(running.pop(pid), status, killer)
 
     def _first(self, trial: Trial) -> _Running:
-        """The killers of the mutants nearby, those of most mutants, then the fastest tests."""
+        """The killers of the mutants nearby, those of most mutants, what compares whole records, then the fastest."""
         tests = [each for each in trial.tests if each not in self._unsound]
         asked = set(tests)
         near = [each for _, each in sorted(self._killers, key=lambda it: abs(it[0] - trial.line)) if each in asked]
         best = [each for each, _ in KILLS.most_common() if each in asked]
-        tests = list(dict.fromkeys([*list(dict.fromkeys(near))[:NEAR], *best[:BEST], *tests]))
+        tests = list(dict.fromkeys([*list(dict.fromkeys(near))[:NEAR], *best[:BEST], *_exact(tests), *tests]))
         return _Running(trial, tests[:FIRST], self._bounded(tests[FIRST:]), 0.0)
 
     def _bounded(self, tests: Sequence[str]) -> list[str]:
@@ -139,6 +140,12 @@ class Trials:
             (folder() / "broken").write_text(traceback.format_exc())
         finally:
             os._exit(status)
+
+
+def _exact(tests: Sequence[str]) -> list[str]:
+    """Tests that compare all that is there, and a few cases of those with many."""
+    found = [each for each in tests if each.split("::")[0] in EXACT]
+    return [each for each in found if "[" not in each] + [each for each in found if "[" in each][:4]
 
 
 def _ended(running: dict[int, _Running]) -> Iterator[tuple[int, int | None, str]]:

@@ -151,3 +151,19 @@ def somebody_may_not(world: World) -> None:
         raise AssertionError("allowed")
 
     assert run.status == "waiting/approval"
+
+
+@story
+def a_decider_says_that_all_is_done(world: World) -> None:
+    world.decider_says(final())
+
+    assert world.noter().status == "succeeded/completed"
+
+
+@story
+def a_requester_loses_the_right_to_start(world: World) -> None:
+    run = world.check()
+    world.forbid("ada", "start")
+    run.approve()
+
+    assert (run.status, world.tickets) == ("denied/permission_revoked", [])
