@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from langgraph_sdk import get_client
@@ -58,7 +59,7 @@ def _is_open(scope: Scope) -> bool:
     if scope["type"] == "websocket":
         return False
     if scope["method"] == "OPTIONS":  # a browser asks without credentials, and is answered before any route
-        return any(name == b"access-control-request-method" for name, _ in scope["headers"])
+        return {b"origin", b"access-control-request-method"} <= {name for name, _ in scope["headers"]}
     return scope["path"] == HEALTH
 
 
@@ -97,15 +98,14 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
 
 
 async def _has_it(run_id: str) -> bool:
-    """Has this server itself something to do on the run's thread?"""
+    """Has this server itself something to do on the run's thread? What is put off (`after_seconds`) does not count."""
     client: Any = get_client()
     try:
-        for status in ("pending", "running"):
-            if await client.runs.list(run_id, limit=1, status=status):
-                return True
+        found = [each for status in ("pending", "running") for each in await client.runs.list(run_id, status=status)]
     except APIStatusError:
         return False  # it does not know the thread
-    return False
+    now = datetime.now(UTC)
+    return any(datetime.fromisoformat(str(each["created_at"])) <= now for each in found)
 
 
 app = Starlette(lifespan=lifespan, middleware=[Middleware(Guard)])

@@ -347,6 +347,25 @@ def test_a_run_that_is_approved_and_left_alone_is_driven(server: DevServer):
     assert (run.status, len(run.tickets)) == ("succeeded/completed", 1)
 
 
+def test_a_run_that_a_client_puts_off_is_driven_all_the_same(server: DevServer):
+    run = server.ticket(source="put off")
+    with server.client() as client:
+        client.runs.create(run.run_id, "ticket", command={"resume": run.own_answer("approve")}, after_seconds=86_400)
+
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.tickets)) == ("succeeded/completed", 1)
+
+
+def test_a_run_that_a_client_stops_before_its_effect_is_driven_all_the_same(server: DevServer):
+    run = server.ticket(source="stopped before")
+
+    run.posts(command={"resume": run.own_answer("approve")}, interrupt_before=["execute_tool"])
+    run.posts(input={}, config={"recursion_limit": 1})
+
+    until("the run ends", lambda: run.row.ended)
+    assert (run.status, len(run.tickets)) == ("succeeded/completed", 1)
+
+
 def test_a_run_whose_time_has_come_ends_though_nobody_looks_at_it(server: DevServer):
     given = [word for name, value in FIELDS.items() for word in (f"--{name}", value)]
 
