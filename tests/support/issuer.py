@@ -52,10 +52,12 @@ class Issuer:
         keys = [public(key, kid=kid, alg=self.alg, use="sig") for kid, key in self.keys.items()]
         return json.dumps({"keys": keys}).encode()
 
-    def token(self, subject: str = "grace", *, leave_out: str | None = None, **claims: Any) -> str:
-        """A token that holds for ten minutes, with these claims changed."""
+    def token(
+        self, subject: str = "grace", *, leave_out: str | None = None, since: int = 0, until: int = 600, **claims: Any
+    ) -> str:
+        """A token that holds for ten minutes (`since` and `until` are seconds from now), with these claims changed."""
         now = int(time.time())
-        said = {"iss": NAME, "aud": AUDIENCE, "sub": subject, "nbf": now, "exp": now + 600, **claims}
+        said = {"iss": NAME, "aud": AUDIENCE, "sub": subject, "nbf": now + since, "exp": now + until, **claims}
         said.pop(leave_out or "", None)
         kid, key = next(iter(self.keys.items()))
         return jwt.encode(said, key, self.alg, {"kid": kid})
