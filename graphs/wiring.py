@@ -21,6 +21,7 @@ from nodes.controls import Controls
 from nodes.driver import Driving, Owner
 from nodes.identity import Identity
 from nodes.judge import Judge
+from nodes.migrations import StateVersions
 from nodes.rule_making import RuleMaking
 from nodes.settlements import Settlements
 from nodes.stopping import Stopping
@@ -168,7 +169,8 @@ class Parts:
 class Outside:
     """What may be put in place of the ordinary parts: a clock, databases, a policy, agents and tools of one's own.
 
-    `secrets` is where configured tools and webhooks look up the values of `secret://NAME`.
+    `secrets` is where configured tools and webhooks look up the values of `secret://NAME`, `versions` the steps from
+    older state versions (nodes/migrations.py).
     """
 
     clock: Clock = field(default_factory=SystemClock)
@@ -179,6 +181,7 @@ class Outside:
     policy: Policy | None = None
     tools: Callable[[BusinessStore, BusinessStore], Iterable[Tool]] | None = None
     agents: Callable[[Settings], Iterable[Agent]] | None = None
+    versions: StateVersions = field(default_factory=StateVersions)
     secrets: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
@@ -215,7 +218,7 @@ def open_parts(settings: Settings, outside: Outside = ORDINARY) -> Parts:
     configured = configured_tools(settings.tools_file, business, outside.secrets, outside.clock)
     registry = Registry(in_place((outside.tools or shipped_tools)(business, reader), configured, settings.tools_file))
     known = with_configured((outside.agents or shipped_agents)(settings), configured)
-    agents = Agents([*known, *compensation(ledger, registry)], registry)
+    agents = Agents([*known, *compensation(ledger, registry)], registry, outside.versions)
     local = Actor(settings.user, ledger.tenant, "local")
     _welcome(ledger, business, local, [*WRITES, *[f"write:{tool.name}" for tool in configured]])
     judge = Judge(ledger, agents)

@@ -6,7 +6,7 @@ from nodes.agent import Agents
 from state.actor import Actor
 from state.digest import Json
 from state.errors import NotAllowed
-from state.run import STATE_VERSION, Lease
+from state.run import Lease
 from store import audit
 from store.ledger import Driver, Ledger
 from store.runs import NewRun
@@ -48,7 +48,7 @@ class Accept:
             engine=engine,
             deadline=deadline,
             request_key=request_key,
-            state_version=STATE_VERSION,
+            state_version=self._agents.versions.current,
         )
         return self._ledger.open_run(new, driver)
 

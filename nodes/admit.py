@@ -7,6 +7,7 @@ returns its recorded end.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nodes.accept import Accept
@@ -14,11 +15,22 @@ from nodes.agent import Agents
 from nodes.driver import Driving
 from nodes.identity import Identity
 from nodes.judge import Judge
-from nodes.standing import Standing
+from nodes.migrations import bring_up
+from nodes.standing import Standing, at_its_end
 from nodes.step import Node, State, Update, belongs, thread_of
-from state.errors import Conflict, InputInvalid, LeaseLost, NotAllowed, NotFound, RunAlreadyTerminal, RunNotFound
+from state.errors import (
+    Conflict,
+    InputInvalid,
+    LeaseLost,
+    MigrationFailed,
+    NotAllowed,
+    NotFound,
+    RunAlreadyTerminal,
+    RunNotFound,
+)
 from state.operation import Operation
-from state.run import STATE_VERSION, Lease
+from state.run import Lease
+from store.ledger import Facts
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -63,7 +75,7 @@ class Admit(Node):
             lease = self._lease(state, thread)
         except RunAlreadyTerminal:
             return self._ended(thread)
-        facts = self.ledger.facts(thread)
+        facts = self._brought_up(lease)
         where = self.where(facts)
         if where.step == "ended":
             return self._ended(thread)
@@ -71,6 +83,16 @@ class Admit(Node):
             where = Standing("execute_tool")
         self._must_get_on(lease, facts.run.seq)
         return self._goes_on(state, lease, where, facts.run.turn, facts.operations)
+
+    def _brought_up(self, lease: Lease) -> Facts:
+        """The facts of a run, after the steps from its state version to ours; a run that is to end ends as it is."""
+        facts = self.ledger.facts(lease.run_id)
+        versions = self.agents.versions
+        if facts.run.state_version not in versions.steps or at_its_end(facts, self.ledger.clock.now()):
+            return facts
+        with suppress(MigrationFailed):  # it waits, and says why
+            bring_up(self.ledger, versions, lease)
+        return self.ledger.facts(lease.run_id)
 
     def _open(self, thread: str, state: State) -> Update:
         if not belongs(state, thread):
@@ -114,7 +136,7 @@ class Admit(Node):
     def _goes_on(self, state: State, lease: Lease, where: Standing, turn: int, operations: list[Operation]) -> Update:
         """Every channel as it should be; only those that are not are written, since a write costs."""
         channels = {
-            "state_version": STATE_VERSION,
+            "state_version": self.agents.versions.current,
             "session_id": lease.run_id,
             "run_id": lease.run_id,
             "turn": turn,

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodes.deciders.decider import Decider
+from nodes.migrations import StateVersions
 from state.agent import AgentDefinition
 from state.errors import AgentNotFound, InputInvalid
+from store.ledger import Facts
 from tools.agent_rules import AgentRules
 from tools.contract import Tool
 from tools.registry import Registry
@@ -32,9 +34,13 @@ class Agent:
 
 
 class Agents:
-    """The agents that can be started. Raises InputInvalid for one that is wired wrongly."""
+    """The agents that can be started, and the state `versions` in which their runs are understood.
 
-    def __init__(self, agents: Iterable[Agent], registry: Registry) -> None:
+    Raises InputInvalid for an agent that is wired wrongly.
+    """
+
+    def __init__(self, agents: Iterable[Agent], registry: Registry, versions: StateVersions | None = None) -> None:
+        self.versions = versions or StateVersions()
         self._agents: dict[str, Agent] = {}
         self._tools: dict[str, dict[str, Tool]] = {}
         self._registry = registry
@@ -70,6 +76,20 @@ class Agents:
             return agent
         return agent if snapshot(version_id) == agent.definition else None
 
+    def lacks(self, facts: Facts, snapshot: Callable[[str], AgentDefinition]) -> dict[str, str] | None:
+        """What a run needs that this program does not have: `needs` names it, `why` says it in words. None: nothing."""
+        run = facts.run
+        why = self.versions.lacks(facts)
+        if why is not None:
+            return {"needs": f"state version {run.state_version}", "why": why}
+        if self.running(run.agent_id, run.agent_version, snapshot) is not None:
+            return None
+        agent = self._agents.get(run.agent_id)
+        if agent is None:
+            return {"needs": run.agent_version, "why": f"this program has no agent {run.agent_id}"}
+        differences = _differences(snapshot(run.agent_version), agent.definition)
+        return {"needs": run.agent_version, "why": f"here {run.agent_id} differs in {differences}"}
+
     def tools(self, agent_id: str) -> dict[str, Tool]:
         """The agent's tools by plain name; none for an agent that this program does not have."""
         return self._tools.get(agent_id, {})
@@ -94,3 +114,10 @@ class Agents:
     def registered(self, name: str) -> bool:
         """Is there a tool of this name at all, whoever may use it?"""
         return self._registry.known(name)
+
+
+def _differences(admitted: AgentDefinition, here: AgentDefinition) -> str:
+    """In which fields two definitions differ, in words; of tools, which are gone."""
+    names = [name for name in AgentDefinition.model_fields if getattr(admitted, name) != getattr(here, name)]
+    gone = [each for each in admitted.tools if each not in here.tools]
+    return ", ".join(names) + (f" (without {', '.join(gone)})" if gone else "")

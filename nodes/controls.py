@@ -96,8 +96,9 @@ class Controls:
 
     def _check(self, tx: RunTransaction) -> None:
         run = tx.run
-        if self._agents.running(run["agent_id"], run["agent_version"], self._ledger.definition) is None:
-            raise Conflict(f"Run {tx.run_id} needs {run['agent_version']}, which this program does not have.")
+        lacks = self._agents.lacks(self._ledger.facts_in(tx.connection, tx.run_id), self._ledger.definition)
+        if lacks is not None:
+            raise Conflict(f"Run {tx.run_id} needs {lacks['needs']}, which this program does not have: {lacks['why']}.")
         ruling = self._policy.may(tx.connection, tx.tenant, run["requester"], "start", run["agent_id"])
         if not ruling.allowed:
             raise Conflict(f"Run {tx.run_id} stays as it is: its requester may not act any more ({ruling.rule}).")

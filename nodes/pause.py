@@ -162,7 +162,7 @@ class Wait(_Pause):
         if where.reason == "reconciliation":
             return {"operations": [each.operation_id for each in facts.operations if each.status == "unknown"]}
         if where.reason == "migration":
-            return {"needs": facts.run.agent_version}
+            return {**(self.agents.lacks(facts, self.ledger.definition) or {})}
         if where.reason == "external":
             return {"again_at": iso(self._wake_at(facts, where))}
         return {}

@@ -15,7 +15,6 @@ from state.acceptance import Expectation
 from state.budget import Usage, shortfall
 from state.errors import ToolError
 from state.operation import Operation
-from state.run import STATE_VERSION
 from store.ledger import Facts
 from tools.contract import foreign
 
@@ -40,14 +39,17 @@ def finish(status: str, reason: str) -> Standing:
 
 
 def standing(facts: Facts, agent: Agent | None, now: int, expectation: Callable[[], Expectation]) -> Standing:
-    """The next step of a run. `expectation` is asked only where acceptance decides."""
+    """The next step of a run. `agent` is None where this program does not know its agent or state version.
+
+    `expectation` is asked only where acceptance decides.
+    """
     if facts.run.ended:
         return Standing("ended", facts.run.status, facts.run.reason)
     ending = _ending(facts, now)
     if ending is not None:
         # What is in flight is looked up before the run ends; what stays unknown after that ends as unknown.
         return _in_flight(facts, now) or ending
-    if agent is None or facts.run.state_version != STATE_VERSION:
+    if agent is None:
         return Standing("wait", "waiting", "migration")
     if facts.run.desired_action == "pause":
         return Standing("wait", "paused", "user")

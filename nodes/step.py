@@ -78,6 +78,9 @@ class Node(ABC):
         return self.driving.claim(run_id)
 
     def agent_of(self, facts: Facts) -> Agent | None:
+        """The agent of a run as it was admitted; None where this program does not know it, or its state version."""
+        if facts.run.state_version != self.agents.versions.current:
+            return None
         return self.agents.running(facts.run.agent_id, facts.run.agent_version, self.ledger.definition)
 
     def where(self, facts: Facts) -> Standing:

@@ -57,7 +57,7 @@ def withheld(view: Json) -> Json:
         "effects": {"committed": [], "unknown": [], "failed": []},
         "result": None,
         "failure": None,
-        "pending": {"approvals": [], "inputs": [], "unknown_operations": []},
+        "pending": {"approvals": [], "inputs": [], "unknown_operations": [], "migration": None},
         "operations": [],
         "withheld": True,
     }

@@ -150,6 +150,9 @@ def _outcome(run: Json) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if run["result"]:
         found.append(("result", run["result"]["summary"]))
+    missing: Json | None = run["pending"]["migration"]
+    if missing is not None:
+        found.append(("needs", f"{missing['needs']}; {missing['why']}"))
     failure: Json = run["failure"] or {}
     for title, name in (("because", "detail"), ("next", "advice")):
         if failure.get(name):

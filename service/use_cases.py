@@ -86,7 +86,9 @@ class UseCases:
             look(self._ledger, run_id)
             run = self._ledger.run(run_id)
             self._sight.must_watch(run)
-            view = run_view(self._ledger, run_id, self._driver_alive(run), self.parts.agents.compensates)
+            agents = self.parts.agents
+            lacks = agents.lacks(self._ledger.facts(run_id), self._ledger.definition)
+            view = run_view(self._ledger, run_id, self._driver_alive(run), agents.compensates, lacks)
         return view if self._sight.sees(run) else withheld(view)
 
     @contextmanager

@@ -19,8 +19,12 @@ from store.ledger import Ledger
 from store.transaction import effect_rows
 
 
-def run_view(ledger: Ledger, run_id: str, driver_alive: bool, compensates: Callable[[str], bool]) -> Json:
-    """Everything about one run; `compensates` tells whether a tool's effect can be taken back. Raises RunNotFound."""
+def run_view(
+    ledger: Ledger, run_id: str, driver_alive: bool, compensates: Callable[[str], bool], lacks: Json | None = None
+) -> Json:
+    """Everything about one run; `compensates` tells whether a tool's effect can be taken back, `lacks` what a run that
+    waits for a migration needs and why (`needs`, `why`). Raises RunNotFound.
+    """
     run = ledger.run(run_id)
     task = ledger.task_input(run)
     with ledger.database.read() as connection:
@@ -43,6 +47,7 @@ def run_view(ledger: Ledger, run_id: str, driver_alive: bool, compensates: Calla
             "approvals": [pending_view(each) for each in open_questions],
             "inputs": [],
             "unknown_operations": [operation_view(each) for each in found if _outcome_unknown(each)],
+            "migration": lacks if run.reason == "migration" else None,
         },
         "operations": [operation_view(each) for each in found],
         "budget": {"limit": run.limits, "used": run.used, "reserved": {}},

@@ -12,6 +12,7 @@ _EVENTS = {
     "run.queued": "ready to be driven",
     "run.started": "started",
     "run.resumed": "goes on",
+    "run.migrated": "brought to a newer state version",
     "run.paused": "paused",
     "run.pause_requested": "somebody asks for a pause",
     "run.cancel_requested": "somebody asks to cancel",
@@ -71,6 +72,8 @@ def event_words(event: Json) -> str:
     words = _EVENTS.get(type_) or type_.removeprefix("run.").replace("_", " ").replace(".", " ")
     payload = event["payload"]
     details = [_detail(payload[name]) for name in _DETAILS if payload.get(name)]
+    if type_ == "run.migrated":
+        details.append(f"{payload['from']} to {payload['to']}")
     if payload.get("again_at"):
         details.append(f"again at {payload['again_at'][11:19]}")
     by = f" (by {event['actor']})" if event["actor"] != "remit" else ""

@@ -5,7 +5,7 @@
     ├── NotFound                RunNotFound, ApprovalNotFound, OperationNotFound, AgentNotFound
     ├── Denied                  NotAllowed, NotAnApprover
     ├── Conflict                true things that exclude each other
-    │   ├── IllegalMove, StaleVersion, RunAlreadyTerminal
+    │   ├── IllegalMove, StaleVersion, RunAlreadyTerminal, MigrationFailed
     │   ├── ApprovalAlreadyDecided, ApprovalExpired, ApprovalDigestMismatch, AnswerRefused
     │   └── OperationKeyConflict, OperationMismatch
     ├── DriverError             RunBusy, LeaseLost, GuardRefused, Drained
@@ -126,6 +126,12 @@ class StaleVersion(Conflict):
 
 class RunAlreadyTerminal(Conflict):
     code = "RUN_ALREADY_TERMINAL"
+
+
+class MigrationFailed(Conflict):
+    """A step from an older state version could not be made, so the run is what it was."""
+
+    code = "MIGRATION_FAILED"
 
 
 class ApprovalAlreadyDecided(Conflict):

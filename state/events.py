@@ -13,6 +13,7 @@ EVENT_TYPES = frozenset(
         "run.queued",
         "run.started",
         "run.resumed",
+        "run.migrated",
         "run.stage",
         "run.paused",
         "run.pause_requested",
