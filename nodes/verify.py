@@ -18,7 +18,8 @@ from state.operation import Operation
 from state.run import Lease
 from store import operations
 from store.transaction import RunTransaction
-from tools.contract import CancelToken, WriteTool, foreign
+from tools import calling
+from tools.contract import CancelToken, WriteTool
 from tools.gateway import SHORT_WAIT_MS
 
 UNREADABLE_FOR_S = 3600.0  # so long a reader that fails is asked again
@@ -85,7 +86,7 @@ class Verify(Step):
     def _once(self, operation: Operation, tool: WriteTool, expected: Expectation) -> Seen:
         """An object that cannot be read back, however long that was tried, has not been shown to exist."""
         try:
-            found: Any = foreign(lambda: tool.read_back(operation.object_id or ""), "transient")
+            found: Any = calling.read_back(tool, operation.object_id or "")
         except ToolError as error:
             patience_s = max(tool.visible_within_s, UNREADABLE_FOR_S)
             return Seen([f"(could not be read: {str(error)[:200]})"], self._again_at(operation, patience_s))

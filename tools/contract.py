@@ -76,13 +76,20 @@ class Receipt:
 
 
 class Tool(ABC):
-    """Common to all tools. `name@version` is how an agent's definition names it."""
+    """Common to all tools. `name@version` is how an agent's definition names it.
+
+    * `longest_call_s`: after so long a call (act, read, lookup or read-back) is given up.
+    * `ends_with_its_call`: nothing of a call is under way any more when it has returned, raised, or lost its process (a
+      local read or write; not a request to another machine). Such a call is waited for.
+    """
 
     name: ClassVar[str]
     version: ClassVar[str]
     description: ClassVar[str]
     effect: ClassVar[Literal["read", "write"]]
     arguments: ClassVar[type[Arguments]]
+    longest_call_s: ClassVar[float] = 60.0
+    ends_with_its_call: ClassVar[bool] = False
 
     @property
     def id(self) -> str:
@@ -126,9 +133,7 @@ class WriteTool(Tool):
 
     About a call that is going on:
 
-    * `longest_call_s`: after so long a call is given up, and its outcome is unknown.
-    * `ends_with_its_call`: nothing of a call is under way any more when it has returned, raised, or lost its process (a
-      local write; not a request to another machine). Such a call is waited for.
+    * `longest_call_s`: after so long the outcome of an act is unknown.
     * `cancellable`: what a tripped token does: `yes`, the call ends by itself; `kill`, its process is killed; `no`,
       it is given up. In each case its outcome is unknown until it is looked up.
 
@@ -142,8 +147,6 @@ class WriteTool(Tool):
     lookup_is_authoritative: ClassVar[bool] = False
     visible_within_s: ClassVar[float] = 0.0
     lookups: ClassVar[int] = 6
-    longest_call_s: ClassVar[float] = 60.0
-    ends_with_its_call: ClassVar[bool] = False
     cancellable: ClassVar[Literal["yes", "kill", "no"]] = "no"
     compensates: ClassVar[str | None] = None
 

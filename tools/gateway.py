@@ -24,10 +24,10 @@ from store import effects
 from store.effects import Claimed
 from store.ledger import Ledger
 from store.transaction import RunTransaction
+from tools import calling
 from tools.backoff import backoff_ms
-from tools.calling import act
 from tools.claim import IN_DOUBT, MAX_CALLS, Claim
-from tools.contract import Call, CancelToken, ReadTool, WriteTool, foreign
+from tools.contract import Call, CancelToken, ReadTool, WriteTool
 from tools.lookup import ask, dedups, horizon_ms, next_lookup, wrong_receipt
 from tools.policy import Policy
 from tools.settle import moved, settled
@@ -51,7 +51,7 @@ class ReadOutcome:
 def read(tool: ReadTool, call: Call) -> ReadOutcome:
     """Call a reading tool. Whatever it does, the answer is a value."""
     try:
-        result = foreign(lambda: tool.read(call), "internal")
+        result: Any = calling.read(tool, call)
         return ReadOutcome(_plain_result(result))
     except ToolError as error:
         return ReadOutcome(None, error.error_class, plain_text(str(error)))
@@ -145,7 +145,7 @@ class Gateway:
     def _act(self, lease: Lease, operation: Operation, tool: WriteTool, call: Call) -> str:
         # window A: claimed, not done
         try:
-            receipt = act(tool, call)
+            receipt = calling.act(tool, call)
         except ToolError as error:
             return self._failed(lease, operation, error)
         # window B: done, not recorded

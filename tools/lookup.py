@@ -10,8 +10,9 @@ from state.operation import Operation
 from store import effects
 from store.effects import Claimed
 from store.transaction import RunTransaction
+from tools import calling
 from tools.backoff import backoff_ms
-from tools.contract import Call, Receipt, WriteTool, foreign
+from tools.contract import Call, Receipt, WriteTool
 
 LOOKUP_BASE_MS, LOOKUP_CAP_MS = 250, 60_000
 ASK_AGAIN = RETRYABLE | {"unknown_outcome"}  # a lookup that failed for these may be answered later
@@ -34,7 +35,7 @@ def ask(tool: WriteTool, call: Call, operation: Operation) -> Found:
     if tool.lookups == 0:
         return Found("unknown", f"{tool.id} has no lookup", "unknown_outcome", again=False)
     try:
-        receipt = foreign(lambda: tool.lookup(call), "transient")
+        receipt = calling.lookup(tool, call)
     except ToolError as error:
         if error.error_class == "key_conflict":
             return Found("failed", str(error), error.error_class)

@@ -185,6 +185,7 @@ class ReadNotice(ReadTool):
     version = "1"
     description = "Read the text of the notice that this run was given."
     arguments = NoticeArguments
+    ends_with_its_call = True
 
     def read(self, call: Call) -> Json:
         return _as_tool(lambda: text_of_notice(_given(call, "notice")))
@@ -203,6 +204,7 @@ class ReadRecord(ReadTool):
     version = "1"
     description = "Read one record of the catalogue that this run was given, by its id."
     arguments = RecordArguments
+    ends_with_its_call = True
 
     def read(self, call: Call) -> Json:
         return _as_tool(lambda: record_of_catalog(_given(call, "catalog"), call.arguments["record"]))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from graphs.wiring import shipped_tools
 from nodes.deciders.scripted import Scripted
 from state.budget import Usage
 from state.errors import ToolError
-from tests.support.target import Box, letters
-from tests.support.world import World
+from tests.support.target import Box, breaks, letters
+from tests.support.world import NOTE_AGENT, World, final
+from tools.contract import Arguments, ReadTool
 
 HELPERS = ["operation_key", "resource", "permitted", "preview", "resource_version"]
 
@@ -101,3 +106,61 @@ def test_a_decider_that_cannot_say_what_it_may_cost_is_not_asked(world: World) -
     run = world.noter()
 
     assert (run.status, asked.asked) == ("failed/model_failed", 0)
+
+
+# --- targets that do not answer -----------------------------------------------------------------------------------
+
+
+LOOK = {"name": "look", "version": "1", "description": "Look.", "arguments": Arguments, "longest_call_s": 0.05}
+
+
+class Silent:
+    """A target that never answers; whoever waits for it is let go at the end of the test."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+
+    def __call__(self, *_: Any) -> Any:
+        self.let_go.wait(20)
+
+
+@pytest.fixture
+def silent() -> Iterator[Silent]:
+    target = Silent()
+    yield target
+    target.let_go.set()
+
+
+def test_a_lookup_that_never_answers_is_given_up_and_made_again_until_a_person_is_asked(
+    loop_world: World, silent: Silent
+) -> None:
+    box = Box(answers=[breaks])
+    loop_world.sends_letters(box, letters("ada"), lookup=silent, lookups=2, longest_call_s=0.05)
+
+    run = loop_world.noter().approve().waits_it_out()
+
+    assert (run.status, len(box.calls)) == ("waiting/reconciliation", 1)
+    assert run.tried == [("call", "unknown"), ("lookup", "unknown"), ("lookup", "unknown")]
+    assert "did not answer (time)" in str(run.tries[-1]["detail"])
+
+
+def test_a_reader_that_never_answers_is_no_proof_and_not_waited_for(loop_world: World, silent: Silent) -> None:
+    loop_world.sends_letters(Box(), letters("ada"), read_back=silent, longest_call_s=0.05)
+
+    run = loop_world.noter().approve()
+
+    (write,) = [each for each in run.operations if each.effect == "write"]
+    assert (run.status, write.status, write.verified) == ("waiting/external", "committed", None)
+
+
+def test_a_read_that_never_answers_fails_and_the_decider_is_told(loop_world: World, silent: Silent) -> None:
+    tool = type("Look", (ReadTool,), {**LOOK, "read": silent})()
+    loop_world.outside = replace(loop_world.outside, tools=lambda *stores: [*shipped_tools(*stores), tool])
+    loop_world.agent_has(tools=(*NOTE_AGENT.tools, tool.id))
+    read = {"kind": "actions", "actions": [{"tool": "look", "arguments": {}}]}
+    loop_world.decider_says(read, final())
+
+    run = loop_world.noter()
+
+    (operation,) = run.operations
+    assert (run.status, operation.status, operation.error_class) == ("succeeded/completed", "failed", "transient")
