@@ -145,6 +145,7 @@ class Office:
 
     def plays(self, round_: Round) -> None:
         requester, before, approvers, after = round_
+        self.opens()
         self.does("starts", requester)
         for change in before:
             self.does(*change)
@@ -268,7 +269,6 @@ def played(policy: Policy, taken: list[Round]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         office = Office(Path(folder))
         with closing(office.world):
-            office.opens()
             office.does("policy", policy)
             for each in taken:
                 office.plays(each)
