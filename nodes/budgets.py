@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nodes.due import look
+from nodes.refusals import noted
 from state.actor import Actor
 from state.budget import MEASURES
 from state.digest import Json
@@ -35,10 +36,11 @@ class Budgets:
         Raises RunNotFound, RunAlreadyTerminal, NotAllowed, and InputInvalid for an amount that is none or a measure
         that has no limit.
         """
-        _check(more)
         limits: dict[str, int] = {}
         look(self._ledger, run_id)
-        with self._ledger.control(run_id, actor) as tx:
+        refusals = noted(self._ledger, actor, "budget.grant", f"run:{run_id}")
+        with refusals, self._ledger.control(run_id, actor) as tx:
+            _check(more)
             allowed = self._may(tx, actor, "budget.grant", dict(more))
             if allowed:
                 limits = _raised(tx, more)
@@ -52,7 +54,8 @@ class Budgets:
     def refuse(self, actor: Actor, run_id: str) -> None:
         """Say that a run that waits for budget gets no more: its driver ends it. Raises as `grant`, and Conflict."""
         look(self._ledger, run_id)
-        with self._ledger.control(run_id, actor) as tx:
+        refusals = noted(self._ledger, actor, "budget.refuse", f"run:{run_id}")
+        with refusals, self._ledger.control(run_id, actor) as tx:
             allowed = self._may(tx, actor, "budget.refuse", {})
             if allowed:
                 if (tx.run["status"], tx.run["reason"]) != ("waiting", "budget"):

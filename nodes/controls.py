@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from nodes.agent import Agents
 from nodes.due import look
 from nodes.ending import end, take_over
+from nodes.refusals import noted
 from state.actor import Actor
 from state.errors import Conflict, NotAllowed, RunAlreadyTerminal
 from state.run import TERMINAL
@@ -105,9 +106,9 @@ class Controls:
 
     @contextmanager
     def _open(self, actor: Actor, run_id: str, action: str) -> Generator[RunTransaction]:
-        """One wish in one transaction, with its line in the audit; refused after the end."""
+        """One wish in one transaction, with its line in the audit, also when it is refused; refused after the end."""
         look(self._ledger, run_id)
-        with self._ledger.control(run_id, actor) as tx:
+        with noted(self._ledger, actor, action, f"run:{run_id}"), self._ledger.control(run_id, actor) as tx:
             if tx.run["status"] in TERMINAL:
                 raise RunAlreadyTerminal(f"Run {run_id} has ended ({tx.run['status']}); nothing changes an end.")
             self._may(tx, actor)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from nodes.due import look
 from nodes.ending import end, say_anew
+from nodes.refusals import noted
 from state.actor import Actor
 from state.digest import plain_text
 from state.errors import Conflict, InputInvalid, NotAllowed
@@ -47,10 +48,12 @@ class Settlements:
         Raises OperationNotFound, NotAllowed, InputInvalid for an id or a comment that cannot be kept, and Conflict
         where the outcome is not unknown, or is being looked up at this moment.
         """
-        _check(settlement)
         run_id = self._ledger.operation(settlement.operation_id).run_id
         look(self._ledger, run_id)
-        with self._ledger.control(run_id, actor) as tx:
+        name = f"operation:{settlement.operation_id}"
+        refusals = noted(self._ledger, actor, "operation.settle", name, run_id=run_id)
+        with refusals, self._ledger.control(run_id, actor) as tx:
+            _check(settlement)
             operation = operations.get(tx.connection, tx.tenant, settlement.operation_id)
             assert operation is not None
             rule = self._may(tx, actor, operation)

@@ -39,6 +39,9 @@ SAME = (
     "run task_id requester agent_id = task",
     "run agent_version requester created_at = events:run.accepted .agent actor at",
     "run requester run:run_id created_at < audit:run.start actor object at",
+    "run started_at = events:run.started at",
+    "decisions policy_rule approval_id at < events:approval.decided .policy.rule .approval_id at",
+    "decisions policy_version approval_id at < events:approval.decided .policy.version .approval_id at",
     f"run ended_at reason = events:{ENDS} at .reason",
 )
 
@@ -71,8 +74,15 @@ def digest(value: Any) -> str:
 def picked(line: Line, fields: str) -> list[Any]:
     """`name`, `.name` of the payload, or `prefix:name`."""
     parts = [each.rpartition(":")[::2] for each in fields.split()]
-    found = [(prefix, line["payload"].get(name[1:]) if name[0] == "." else line[name]) for prefix, name in parts]
+    found = [(prefix, _inside(line["payload"], name) if name[0] == "." else line[name]) for prefix, name in parts]
     return [f"{prefix}:{value}" if prefix else value for prefix, value in found]
+
+
+def _inside(payload: Line, path: str) -> Any:
+    found: Any = payload
+    for name in path[1:].split("."):
+        found = cast(Line, found or {}).get(name)
+    return found
 
 
 class Check:
@@ -84,7 +94,7 @@ class Check:
         for part in (lambda: self.chain(document), self.timeline, self.same, self.operations, self.run, self.budget):
             try:
                 part()
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
                 self.need(False, f"a field is missing or of another kind: {error!r}")
 
     def each(self, section: str) -> Iterator[Line]:
@@ -116,22 +126,24 @@ class Check:
                     return self.need(False, said, f"{section}[{number}]")
             self.need(len(chain) == len(self.sections[section]), "a line at its end is missing", section)
         self.need(document["head"] == previous, "head is not the hash of the last line")
-        for line in [*self.each("run"), *self.each("pruned")]:
-            self.need(line["run_id"] == document["run_id"], "it is another run")
-        one = sorted([len(self.sections["run"]), len(self.sections["pruned"])]) == [0, 1]
-        self.need(one, "it is of one run that is there, or of one that was pruned", "document")
+        for line in (line for section in SECTIONS.split() if section != "effects" for line in self.each(section)):
+            self.need(line.get("run_id", document["run_id"]) == document["run_id"], "it is of another run")
+        for section, name in (("attempts", "fence"), ("turns", "turn"), ("events", "seq")):
+            for number, line in enumerate(self.each(section), 1):
+                self.need(line[name] == number, "it is not the next one")
+        entries = [0, *[line["entry"] for line in self.sections["audit"]]]
+        self.need(entries == sorted(set(entries)), "its lines are not in their order", "audit")
+        self.need(len(self.sections["run"] + self.sections["pruned"]) == 1, "it is not of one run", "document")
 
     def timeline(self) -> None:
-        previous, seq = "0" * 64, 0
-        for seq, line in enumerate(self.each("events"), 1):
+        previous = "0" * 64
+        for line in self.each("events"):
             hashed = {name: line[name] for name in line if name != "hash"} | {"previous": previous}
             previous = line["hash"]
             self.need(digest(hashed) == previous, "its hash is not of it and its predecessor")
-            self.need(line["seq"] == seq, "it is not the next line")
         for run in self.each("run"):
-            self.need(picked(run, "seq last_hash") == [seq, previous], "its timeline ends otherwise")
             self.need(
-                {each["run_id"] for each in self.sections["events"]} == {run["run_id"]}, "it has another timeline"
+                picked(run, "seq last_hash") == [len(self.sections["events"]), previous], "its timeline ends otherwise"
             )
 
     def same(self) -> None:
@@ -149,21 +161,29 @@ class Check:
     # --- operations: approved as shown, claimed, settled, read back
 
     def operations(self) -> None:
-        keys = Counter[str]()
+        seen, keys, reads = set[str](), set[str](), "tool.call.completed|tool.call.failed"
         for line in self.each("operations"):
-            place, before = self.place, len(self.problems)
+            place, before, name = self.place, len(self.problems), line["operation_id"]
             content = {"arguments": line["arguments"], "tool": line["tool"], "version": line["tool_version"]}
             self.need(line["masked"] or line["digest"] == digest(content), "its digest is not of tool and arguments")
             where = "op_" + digest(picked(line, "run_id turn idx generation"))[:24]
-            self.need(line["operation_id"] == where, "it stands at another place")
-            claims = self.told("tool.call.started|tool.deduplicated", operation_id=line["operation_id"])
-            if line["effect"] == "write" and (claims or line["status"] in ("dispatched", "unknown", "committed")):
+            self.need(name == where and name not in seen, "it stands at another place")
+            seen.add(name)
+            claims = self.told("tool.call.started|tool.deduplicated", operation_id=name)
+            done = line["status"] in ("dispatched", "unknown", "committed")
+            if line["effect"] == "read":
+                types = [each["type"] for each in self.told(reads, operation_id=name, effect="read")]
+                told = {"committed": "tool.call.completed", "failed": "tool.call.failed"}.get(line["status"])
+                wrong = claims or types not in ([told], []) or (done and not types)
+                self.need(not wrong, "the timeline does not tell of this read")
+            elif claims or done:
                 said = self.claimed(line, claims)
-                keys[line["operation_key"]] += (
-                    line["status"] == "committed" and claims[-1]["type"] == "tool.call.started"
-                )
-                self.need(keys[line["operation_key"]] <= 1, "its key has a second effect", place)
+                made = line["status"] == "committed" and claims[-1]["type"] == "tool.call.started"
+                self.need(not made or line["operation_key"] not in keys, "its key has a second effect", place)
+                keys |= {line["operation_key"]} if made else set()
                 self.effects.append(f"{'WRONG' if len(self.problems) > before else 'holds'} {place} {said}")
+        for line in self.each(f"events:{reads}|tool.call.started"):
+            self.need(line["payload"]["operation_id"] in seen, "it is about an operation that is missing")
 
     def claimed(self, line: Line, claims: list[Line]) -> str:
         place, last, named = self.place, claims[-1], {"operation_id": line["operation_id"]}
@@ -184,10 +204,10 @@ class Check:
         effects = [each for each in self.each("effects") if each["operation_key"] == line["operation_key"]]
         for effect in effects if stands[0] != "failed" else ():
             self.need(picked(effect, "digest status object_id") == [line["digest"], *stands], "it is another effect")
-            other = effect["operation_id"] != line["operation_id"]
-            self.need(
-                other or picked(effect, "claimed_at settled_at") == times, "it was claimed or settled at other times"
-            )
+            ours = picked(effect, "operation_id run_id") == picked(line, "operation_id run_id")
+            self.need(ours == (last["type"] == "tool.call.started"), "another operation owns its key")
+            when = not ours or picked(effect, "claimed_at settled_at") == times
+            self.need(when, "it was claimed or settled at other times")
         self.need(len(effects) == 1 or stands[0] == "failed", "nothing owns its key", place)
         return f"{line['operation_key']}: {line['tool']} {stands[0]} {stands[1]}; {who[0]}; read back: {read}"
 
@@ -200,9 +220,8 @@ class Check:
         made = {each["approver"]: each["maker"] for each in self.each("standing_rules")}
         yes = {made.get(each, each) for each, word in words.items() if word == "approve"}
         self.place = place
-        self.need(
-            len(yes) >= approval["quorum"] >= 1, f"{len(yes)} of {approval['quorum']} approvals when it was claimed"
-        )
+        enough = f"{len(yes)} of {approval['quorum']} approvals when it was claimed"
+        self.need(len(yes) >= approval["quorum"] >= 1, enough)
         self.need({*words.values()} <= {"approve", "withdrawn"}, "it was claimed though somebody did not approve")
         self.need(claim["at"] < approval["expires_at"], "its approval had expired when it was claimed")
         self.need(approval["status"] == "approved", "its approval is not approved")
