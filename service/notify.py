@@ -9,7 +9,10 @@ time, and is dead after its last try: `remit messages` shows it, and `remit mess
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +35,9 @@ SLACK_MS = 15_000  # of a claim, beyond the longest that its sending may take
 POLL_MS = 1_000
 BATCH = 100
 END_OF_COMMAND_S = 4.0
+STOP_WITHIN_S = 5.0
+PAUSE_S = 5.0  # after a look that failed
+_log = logging.getLogger("remit.notify")
 
 
 class Notifier:
@@ -158,3 +164,29 @@ def _tell(ledger: Ledger, notifications: Notifications) -> None:
         Notifier(ledger, notifications).send_due(BATCH, END_OF_COMMAND_S)
     except (RemitError, OSError, sqlite3.Error):
         return  # what the command did stands; the messages are rows, and wait
+
+
+@contextmanager
+def sending(ledger: Ledger, notifications: Notifications | None) -> Generator[None]:
+    """Inside the block a thread of this process sends what is due; nothing where no notification is configured."""
+    if notifications is None:
+        yield
+        return
+    notifier = Notifier(ledger, notifications)
+    thread = threading.Thread(target=_goes_on_sending, args=(notifier,), name="remit-notifier", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        notifier.stop()
+        thread.join(STOP_WITHIN_S)
+
+
+def _goes_on_sending(notifier: Notifier) -> None:
+    """What one look met (a store that does not answer, say) must not keep the next from being made."""
+    while True:
+        try:
+            return notifier.follow()
+        except Exception as error:
+            _log.warning("Sending what is due failed (%s); trying again.", type(error).__name__)
+            time.sleep(PAUSE_S)

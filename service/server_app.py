@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from graphs.wiring import parts
 from service.callers import CALLER, Refused, caller, known
 from service.dispatcher import Dispatcher
+from service.notify import sending
 
 HEALTH = "/ok"
 ANSWER_WITHIN_S = 5.0
@@ -89,12 +90,13 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
 
     dispatcher = Dispatcher(opened, is_the_servers)
     await asyncio.to_thread(dispatcher.start)
-    try:
-        yield
-    finally:
-        for each in list(opened.drivings):
-            await asyncio.to_thread(each.drain)
-        await asyncio.to_thread(dispatcher.stop, STOP_WITHIN_S)
+    with sending(opened.ledger, opened.notifications):
+        try:
+            yield
+        finally:
+            for each in list(opened.drivings):
+                await asyncio.to_thread(each.drain)
+            await asyncio.to_thread(dispatcher.stop, STOP_WITHIN_S)
 
 
 async def _has_it(run_id: str) -> bool:

@@ -6,6 +6,7 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
+_NEW = ("control", "see", "evidence", "audit", "stop", "rule")
 _KEPT = "tenant_id, approval_id, approver, answer, comment, digest_seen, at"
 
 
@@ -73,6 +74,11 @@ def _permissions() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "subject", "action", "resource"),
     )
     op.execute("INSERT INTO permissions_0003 SELECT * FROM permissions")
+    for action in _NEW:  # whoever was given every right there was is given the new ones too
+        op.execute(
+            f"INSERT INTO permissions_0003 SELECT tenant_id, subject, '{action}', resource, granted_by, granted_at"
+            " FROM permissions WHERE action = 'start' AND resource = '*' AND granted_by = 'remit'"
+        )
     op.drop_table("permissions")
     op.rename_table("permissions_0003", "permissions")
     op.create_table(
