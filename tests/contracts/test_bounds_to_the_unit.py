@@ -112,6 +112,8 @@ def test_a_tool_without_a_key_of_its_own_takes_the_runs() -> None:
 
 
 class _Gives:
+    ends_with_its_call = True
+
     def __init__(self, gives: Any) -> None:
         self._gives = gives
 

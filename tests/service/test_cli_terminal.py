@@ -102,6 +102,7 @@ def test_the_id_that_a_target_gave_cannot_draw_on_the_terminal(capsys: pytest.Ca
         **dict.fromkeys(("run_id", "agent_id", "created_by", "status", "status_reason"), "x"),
         **{"desired_action": "none", "actions": [], "operations": [], "result": None, "failure": None},
         "effects": {"committed": [effect], "unknown": [], "failed": []},
+        "pending": {"migration": None},
     }
 
     Screen().run(run)
