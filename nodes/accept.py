@@ -39,7 +39,7 @@ class Accept:
         request key that came with another request. Nothing is written but an audit entry when the start is refused.
         """
         agent = self._agents.get(agent_id)
-        self.check_start(actor, agent_id)
+        rule = self.check_start(actor, agent_id)
         new = NewRun(
             run_id=run_id,
             input=agent.rules.accept_input(given),
@@ -49,16 +49,17 @@ class Accept:
             deadline=deadline,
             request_key=request_key,
             state_version=self._agents.versions.current,
+            rule=rule,
         )
         return self._ledger.open_run(new, driver)
 
-    def check_start(self, actor: Actor, agent_id: str) -> None:
-        """Raises NotAllowed, with a line in the audit, unless the actor may start this agent."""
+    def check_start(self, actor: Actor, agent_id: str) -> str:
+        """By which rule the actor may start this agent. Raises NotAllowed, with a line in the audit."""
         ledger = self._ledger
         with ledger.database.read() as connection:
             ruling = self._policy.may(connection, ledger.tenant, actor.subject, "start", agent_id)
         if ruling.allowed:
-            return
+            return ruling.rule
         with ledger.database.write() as connection:
             now = ledger.clock.now()
             audit.append(

@@ -105,7 +105,7 @@ class Answers:
             approval = None  # another run's approval does not exist for this one
         if approval is None:
             missing = ApprovalNotFound(answer.approval_id)
-            raise missing if run_id is None else self._refuse(actor, run_id, missing)
+            raise self._unknown(actor, missing) if run_id is None else self._refuse(actor, run_id, missing)
         look(self._ledger, approval.run_id)
         try:
             successor = self._successor(actor, approval.run_id, answer) if answer.type == "edit" else None
@@ -125,7 +125,7 @@ class Answers:
         """
         approval = self._find(approval_id)
         if approval is None:
-            raise ApprovalNotFound(approval_id)
+            raise self._unknown(actor, ApprovalNotFound(approval_id))
         look(self._ledger, approval.run_id)
         try:
             with self._ledger.control(approval.run_id, actor) as tx:
@@ -264,6 +264,14 @@ class Answers:
             if not isinstance(error, RunAlreadyTerminal):
                 tx.event("approval.refused", {"why": error.code})
             self._append_refusal(tx, actor, str(error))
+        return error
+
+    def _unknown(self, actor: Actor, error: ApprovalNotFound) -> RemitError:
+        """Of no run: only the audit has it."""
+        ledger, said = self._ledger, {"why": str(error)[:1000]}
+        with ledger.database.write() as connection:
+            now, name = ledger.clock.now(), "approval:unknown"
+            audit.append(connection, ledger.tenant, now, actor, "approval.decide", name, "refused", detail=said)
         return error
 
     def _audit_refusal(self, actor: Actor, run_id: str, why: str) -> None:

@@ -111,12 +111,14 @@ class Controls:
         with noted(self._ledger, actor, action, f"run:{run_id}"), self._ledger.control(run_id, actor) as tx:
             if tx.run["status"] in TERMINAL:
                 raise RunAlreadyTerminal(f"Run {run_id} has ended ({tx.run['status']}); nothing changes an end.")
-            self._may(tx, actor)
+            rule = self._may(tx, actor)
             yield tx
-            audit.append(tx.connection, tx.tenant, tx.now, actor, action, f"run:{run_id}", tx.run["status"])
+            audit.append(tx.connection, tx.tenant, tx.now, actor, action, f"run:{run_id}", tx.run["status"], rule=rule)
 
-    def _may(self, tx: RunTransaction, actor: Actor) -> None:
+    def _may(self, tx: RunTransaction, actor: Actor) -> str:
+        """By which rule. Raises NotAllowed."""
         own, agent_id = actor.subject == tx.run["requester"], tx.run["agent_id"]
         ruling = self._policy.may(tx.connection, tx.tenant, actor.subject, "control", agent_id, own=own)
         if not ruling.allowed:
             raise NotAllowed(f"{actor.subject} may not control run {tx.run_id} ({ruling.rule}).")
+        return ruling.rule

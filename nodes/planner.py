@@ -62,7 +62,8 @@ class Planner:
         if not operations.insert(tx, planned):
             return planned.status == "awaiting_approval"
         named = {"operation_id": planned.operation_id, "tool": planned.tool, "digest": planned.digest}
-        tx.event("operation.planned", {**named, "turn": planned.turn, "generation": planned.generation})
+        ruled = {"policy": {"version": planned.policy_version, "rule": planned.policy_rule}}
+        tx.event("operation.planned", {**named, "turn": planned.turn, "generation": planned.generation, **ruled})
         if planned.status == "denied":
             tx.event("policy.denied", {**named, "rule": planned.policy_rule})
         if planned.status == "failed":

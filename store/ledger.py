@@ -132,6 +132,7 @@ class Ledger:
                 "run.start",
                 f"run:{new.run_id}",
                 "accepted",
+                rule=new.rule,
                 detail={"agent": new.definition.version_id},
             )
             tx = RunTransaction(connection, self.tenant, row, now, new.requester.subject, self.outbox)

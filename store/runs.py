@@ -89,6 +89,7 @@ class NewRun:
     deadline: int | None = None
     request_key: str | None = None
     state_version: int = STATE_VERSION
+    rule: str | None = None  # by which the requester may start it
 
 
 def run_of(row: Row) -> Run:
