@@ -29,7 +29,9 @@ def _breaches(case: Case, folder: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("scenario", ["C3", pytest.param("C9", marks=pytest.mark.long), "settled-done"])
+@pytest.mark.parametrize(
+    "scenario", ["C3", *[pytest.param(each, marks=pytest.mark.long) for each in ("C9", "settled-done")]]
+)
 def test_dying_at_any_boundary_loses_nothing_and_repeats_nothing(folder: Path, scenario: str) -> None:
     assert _breaches(Case(scenario), folder) == {}
 

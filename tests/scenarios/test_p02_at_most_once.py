@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.child import WINDOWS, dies_in
+from tests.support.child import dies_in
 from tests.support.faults import crashing_ledger
 from tests.support.world import USER, World, final, note
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", ["A", "B", pytest.param("C", marks=pytest.mark.long)])
 def test_a_process_killed_in_a_crash_window_leaves_one_ticket_behind(world: World, window: str) -> None:  # A, B, C
     run = world.check().approve(drive=False)
     world.restart()
@@ -23,7 +23,8 @@ def test_a_process_killed_in_a_crash_window_leaves_one_ticket_behind(world: Worl
     assert "run.completed" in run.timeline
 
 
-@pytest.mark.parametrize("window", ["A", pytest.param("C", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("window", ["A", "C"])
 def test_a_process_killed_twice_in_a_crash_window_still_leaves_one_ticket(loop_world: World, window: str) -> None:
     run = loop_world.check().approve(drive=False)
     loop_world.restart()
@@ -82,6 +83,7 @@ def test_a_note_written_before_the_process_died_is_found_by_lookup(world: World)
     assert world.notes == ["widgets: first"]
 
 
+@pytest.mark.long
 def test_a_revocation_after_the_write_does_not_hide_that_it_happened(world: World) -> None:  # S4
     run = world.check().approve(drive=False)
     world.restart()

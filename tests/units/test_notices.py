@@ -77,6 +77,7 @@ def test_any_jumble_of_a_notices_words_is_read_without_failing(text: str) -> Non
     assert (reading.effective is None) == (reading.reason not in ("stated", "relative"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     ["a", "2026-03-03 ", "effective March 3, 2026 and ", "~~", "<del>", "| ", "30 days after ", "自公布之日起", "not ",
@@ -91,6 +92,7 @@ def test_a_long_text_takes_time_in_proportion(piece: str) -> None:
     assert time.process_time() - start < 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("piece", "reasons"),
     [
