@@ -231,8 +231,10 @@ class Answers:
     def _edited(self, facts: Facts, approval: Approval, operation: Operation, answer: Answer) -> Successor:
         """An approver's arguments are a proposal like any other: validated, authorised, and asked again."""
         tool = self._agents.tools(facts.run.agent_id).get(operation.tool)
-        if tool is None:
-            raise InputInvalid(f"The edit is not taken: this program does not have {operation.tool}. Edit it there.")
+        lacks = self._agents.lacks(facts, self._ledger.definition)
+        if tool is None or lacks is not None:
+            missing = operation.tool if lacks is None else f"{lacks['needs']}, for {lacks['why']}"
+            raise InputInvalid(f"The edit is not taken: this program does not have {missing}. Edit it where that is.")
         if answer.tool is not None and answer.tool != operation.tool:
             raise InputInvalid(f"An edit cannot turn {operation.tool} into {answer.tool}: reject it instead.")
         arguments = valid_arguments(tool, answer.arguments or {})

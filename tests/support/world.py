@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from graphs.wiring import Outside, Parts, Settings, open_parts, shipped_tools
 from nodes.agent import Agent
 from nodes.deciders.decider import Decider
 from nodes.deciders.scripted import Scripted
+from nodes.migrations import StateVersions, Step
 from nodes.rule_making import NewRule
 from state.acceptance import Expectation
 from state.actor import Actor
@@ -91,6 +92,7 @@ class World:
     notify_file: Path | None = None
     secrets: dict[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
     policy: str = "local"
+    versions: StateVersions = field(default_factory=StateVersions)
     _opened: list[Parts] = field(default_factory=list)
     _engine: Engine | None = None
 
@@ -140,6 +142,10 @@ class World:
         self.only_agents = ["noter"]
         self.outside = replace(self.outside, tools=tools)
 
+    def writes_state_version(self, version: int, steps: Mapping[int, Step] | None = None) -> None:
+        """The next program is a later one, with steps from older state versions."""
+        self.versions = StateVersions(version, steps or {})
+
     def loses_its_agents(self) -> None:
         """This program has the agent `ticket` alone, and no tool but the shipped ones."""
         self.only_agents, self.outside = ["ticket"], Outside()
@@ -176,7 +182,9 @@ class World:
                 notify_file=self.notify_file,
                 policy=self.policy,
             )
-            outside = replace(self.outside, clock=self.clock, agents=self._agents, secrets=self.secrets)
+            outside = replace(
+                self.outside, clock=self.clock, agents=self._agents, secrets=self.secrets, versions=self.versions
+            )
             opened = open_parts(settings, outside)
             self._opened.append(self.rule(opened) if self.rule else opened)
         return self._opened[-1]
@@ -185,7 +193,7 @@ class World:
         changed = self.changes
         check = catalog_check.agent(settings, self.decider, catalog_check.DEFINITION.model_copy(update=changed))
         fixed = ticket.agent()
-        fixed = replace(fixed, definition=fixed.definition.model_copy(update=changed))
+        fixed = replace(fixed, definition=fixed.definition.model_copy(update={**changed, "decider": None}))
         noter = Agent(
             NOTE_AGENT.model_copy(update=changed),
             catalog_check.Task,
