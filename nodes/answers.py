@@ -36,7 +36,7 @@ from store import approvals, audit, operations
 from store.ledger import Facts, Ledger
 from store.operations import Planned
 from store.transaction import RunTransaction
-from tools.approving import Approving, enough, question_of, record
+from tools.approving import Approving, answerable, enough, record
 from tools.policy import Policy, Ruling
 
 Shown = Callable[[], Sequence[Any]]
@@ -144,7 +144,7 @@ class Answers:
         """What an edit becomes. Worked out before the answer's transaction: a target may be slow to say its version."""
         with self._ledger.control(run_id, actor) as tx:
             facts, approval, _ = self._checked(tx, actor, answer)
-        return self._edited(facts, approval, _operation_of(facts, approval), answer)
+        return self._edited(facts, approval, answer, actor.subject)
 
     # --- inside one transaction on the run ----------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Answers:
                 f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it. What stands: {stands}."
             )
         tool = self._agents.tools(facts.run.agent_id).get(approval.tool)
-        question = question_of(approval, facts.run.agent_id, tool)
+        question = answerable(approval, facts.run.agent_id, tool, says_no=answer.type == "reject")
         ruling = self._approving.may(tx.connection, tx.tenant, actor.subject, question)
         if not ruling.allowed:
             raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
@@ -228,8 +228,9 @@ class Answers:
         if answer == "edit":
             tx.event("approval.superseded", {"approval_id": approval.approval_id, "why": "edited"})
 
-    def _edited(self, facts: Facts, approval: Approval, operation: Operation, answer: Answer) -> Successor:
+    def _edited(self, facts: Facts, approval: Approval, answer: Answer, editor: str) -> Successor:
         """An approver's arguments are a proposal like any other: validated, authorised, and asked again."""
+        operation = _operation_of(facts, approval)
         tool = self._agents.tools(facts.run.agent_id).get(operation.tool)
         lacks = self._agents.lacks(facts, self._ledger.definition)
         if tool is None or lacks is not None:
@@ -250,7 +251,7 @@ class Answers:
         planned, preview = self._planner.plan(place, Checked(tool, arguments), cites, facts.run)
         if planned.status == "failed":
             raise InputInvalid(f"The edit is not taken: it could not be checked ({planned.detail}). Try again.")
-        return planned, {**preview, "edited_from": approval.digest}
+        return planned, {**preview, "edited_from": approval.digest, "edited_by": editor}
 
     def _wake(self, tx: RunTransaction) -> None:
         """An answer queues the run, once no question of it is open any more."""

@@ -20,7 +20,7 @@ from nodes.planning import read_proposal
 from nodes.standing import worst_of
 from state.budget import Usage, shortfall
 from state.digest import Json, canonical
-from state.errors import GuardRefused, ToolError
+from state.errors import RETRYABLE, GuardRefused, ToolError
 from state.operation import Proposal
 from state.run import Lease
 from store.ledger import REMIT
@@ -33,7 +33,6 @@ TRIES = 3
 BASE_MS = 1_000
 CAP_MS = 20_000
 MAX_WAIT_MS = 60_000  # a provider that asks for a longer wait is not tried again by this turn
-RETRYABLE = frozenset({"transient", "rate_limited"})
 MAX_PROPOSAL_BYTES = 256 * 1024
 
 

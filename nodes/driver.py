@@ -22,8 +22,6 @@ from store.guard import LEASE_TTL_MS
 from store.ledger import Driver, Ledger
 from tools.contract import CancelToken
 
-__all__ = ["Drained", "Driving", "Owner"]
-
 _RENEW_EVERY_S = LEASE_TTL_MS / 1000 / 3
 _LOOK_EVERY_S = 0.25
 

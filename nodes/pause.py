@@ -21,7 +21,7 @@ from nodes.standing import Standing
 from nodes.step import Moment, Step, Update
 from state.clock import iso
 from state.run import Lease
-from store import runs
+from store import approvals, runs
 from store.ledger import Facts
 from store.transaction import RunTransaction
 
@@ -124,7 +124,9 @@ class Approve(_Pause):
         return super()._open(lease, facts)
 
     def _question(self, facts: Facts, where: Standing) -> dict[str, Any]:
-        return question(facts, self.agents.tools(facts.run.agent_id))
+        with self.ledger.database.read() as connection:
+            decided = approvals.decided_so_far(connection, self.ledger.tenant, facts.questions)
+        return question(facts, self.agents.tools(facts.run.agent_id), decided)
 
     def _wake_at(self, facts: Facts, where: Standing) -> int | None:
         return next_look(facts, facts.run.deadline, self.ledger.clock.now())

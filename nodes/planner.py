@@ -18,6 +18,8 @@ from tools.approving import Approving
 from tools.contract import Tool, WriteTool, amount_of
 from tools.policy import Policy, Question, Ruling, Use
 
+EDITED = frozenset({"edited_from", "edited_by"})  # is not for a tool's preview to say
+
 
 class Planner:
     """Plans what was checked, and writes it down with its questions."""
@@ -37,7 +39,8 @@ class Planner:
         try:
             if isinstance(tool, WriteTool):
                 aim = aim_of(tool, arguments, place.key)
-                preview = {**preview_of(tool, arguments), "cites": list(cites)}
+                shown = preview_of(tool, arguments)
+                preview = {name: shown[name] for name in shown if name not in EDITED} | {"cites": list(cites)}
             use = use_of(run, tool, arguments, aim.resource)
             ruling = self.ruling(use)
         except ToolError as error:

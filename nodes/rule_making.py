@@ -49,6 +49,7 @@ class RuleMaking:
             made: StandingRule | None = None
             ruling = self._policy.may(connection, ledger.tenant, actor.subject, "rule", new.tool)
             if ruling.allowed:
+                self._is_free(actor, new, standing_rules.everyone(connection, ledger.tenant))
                 rule = StandingRule(new.name, 0, new.tool, new.bounds, new.why, actor.subject, now, new.until)
                 made = standing_rules.make(connection, ledger.tenant, rule)
             detail = {"tool": new.tool, "bounds": new.bounds} if made is None else made.shown()
@@ -83,6 +84,15 @@ class RuleMaking:
         """Every rule there ever was, by name and version."""
         with self._ledger.database.read() as connection:
             return list(standing_rules.everyone(connection, self._ledger.tenant))
+
+    @staticmethod
+    def _is_free(actor: Actor, new: NewRule, rules: Sequence[StandingRule]) -> None:
+        """A rule takes the place of its maker's own for the same tool. Raises InputInvalid for any other."""
+        for each in rules:
+            if each.name == new.name and each.ended_at is None and (each.tool, each.maker) != (new.tool, actor.subject):
+                raise InputInvalid(
+                    f"A rule {new.name!r} of {each.maker} for {each.tool} is in force: end it, or take another name."
+                )
 
     @staticmethod
     def _in_force(name: str, rules: Sequence[StandingRule]) -> StandingRule:

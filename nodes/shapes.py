@@ -16,6 +16,7 @@ from state.digest import Json, canonical
 MAX_ANSWER_BYTES = 64 * 1024
 _INTERRUPT_ID = re.compile(r"^[0-9a-f]{32}$")
 _INBOX = {"accept": "approve", "ignore": "reject", "response": "reject", "edit": "edit"}
+_INBOX_AS_DECISION = {"approve": "approve", "ignore": "reject", "reject": "reject", "edit": "edit"}
 _OWN_FIELDS = {"approval_id", "digest", "type", "message", "arguments"}
 _HITL_FIELDS = {"type", "message", "edited_action"}
 
@@ -41,7 +42,7 @@ def read_answers(value: Any, shown: Callable[[], Sequence[Any]], pending: Sequen
     _check_size(value)
     value = _unwrapped(value, shown)
     if isinstance(value, list):
-        return [_inbox(cast(list[Any], value), _exactly_shown(shown, pending))]
+        return [_inbox(cast(list[Any], value), _exactly_shown(shown, pending), _INBOX)]
     if not isinstance(value, dict) or set(cast(Json, value)) != {"decisions"}:
         raise BadAnswer('An answer looks like {"decisions": [{"approval_id", "digest", "type": "approve"}]}.')
     decisions = cast(Json, value)["decisions"]
@@ -51,6 +52,8 @@ def read_answers(value: Any, shown: Callable[[], Sequence[Any]], pending: Sequen
     if any("approval_id" in each for each in listed):
         return [_own(each) for each in listed]
     asked = _exactly_shown(shown, pending)
+    if any("args" in each for each in listed):  # as an Inbox answers that has seen a `HITLRequest`
+        return [_inbox(listed, asked, _INBOX_AS_DECISION)]
     if len(listed) != len(asked):
         raise BadAnswer(f"{len(asked)} decisions are asked for, {len(listed)} were given.")
     return [_hitl(each, approval) for each, approval in zip(listed, asked, strict=True)]
@@ -134,32 +137,42 @@ def _hitl(given: Json, approval: Approval) -> Answer:
     kind = given.get("type")
     if not isinstance(kind, str) or kind not in {"approve", "reject", "edit"}:
         raise BadAnswer("`type` is approve, reject or edit.")
-    edited = _object(given.get("edited_action") or {}) if kind == "edit" else {}
-    return Answer(
-        approval_id=approval.approval_id,
-        type=cast(Any, kind),
-        message=_message(given.get("message", "")),
-        tool=None if kind != "edit" else str(edited.get("name", approval.tool)),
-        arguments=_edited(edited.get("args"), kind),
-    )
+    message = _message(given.get("message", ""))
+    if kind != "edit":
+        if "edited_action" in given:
+            raise BadAnswer("Only an edit carries an `edited_action`: is this an approval or an edit?")
+        return Answer(approval.approval_id, cast(Any, kind), message=message)
+    tool, arguments = _action(given.get("edited_action"), "name")
+    return Answer(approval.approval_id, "edit", message=message, tool=tool, arguments=arguments)
 
 
-def _inbox(given: list[Any], asked: list[Approval]) -> Answer:
+def _inbox(given: Sequence[Any], asked: list[Approval], kinds: Mapping[str, str]) -> Answer:
     """An Inbox answer decides the first question shown; the others are asked again."""
     first = _object(given[0]) if len(given) == 1 else {}
     kind, args = first.get("type"), first.get("args")
-    if not isinstance(kind, str) or kind not in _INBOX or set(first) - {"type", "args"}:
+    if not isinstance(kind, str) or kind not in kinds or set(first) - {"type", "args"}:
         raise BadAnswer('An Inbox answer looks like [{"type": "accept", "args": null}].')
-    if kind == "edit":
-        edited = _object(args)
-        return Answer(
-            asked[0].approval_id,
-            "edit",
-            tool=str(edited.get("action", asked[0].tool)),
-            arguments=_edited(edited.get("args"), "edit"),
-        )
-    message = args if isinstance(args, str) else ""
-    return Answer(asked[0].approval_id, cast(Any, _INBOX[kind]), message=_message(message))
+    approval, answer = asked[0], kinds[kind]
+    if answer == "edit":
+        tool, arguments = _action(args, "action")
+        return Answer(approval.approval_id, "edit", tool=tool, arguments=arguments)
+    if answer == "approve":
+        # It sends along what it showed. A yes to anything else is none.
+        if args is not None and canonical(args) != canonical({"action": approval.tool, "args": approval.arguments}):
+            raise BadAnswer("What was accepted is not what is asked: look again.")
+        return Answer(approval.approval_id, "approve")
+    return Answer(approval.approval_id, "reject", message="" if args is None else _message(args))
+
+
+def _action(given: Any, name: str) -> tuple[str, Json]:
+    """Tool and arguments of an edited action, whose tool is under this name."""
+    if not isinstance(given, dict) or set(cast(Json, given)) != {name, "args"}:
+        raise BadAnswer(f"An edit needs the edited action, with `{name}` and `args`.")
+    action = cast(Json, given)
+    tool, arguments = action[name], action["args"]
+    if not isinstance(tool, str) or not isinstance(arguments, dict):
+        raise BadAnswer(f"`{name}` of an edited action is text, and `args` is an object.")
+    return tool, cast(Json, arguments)
 
 
 def _message(value: Any) -> str:

@@ -86,7 +86,7 @@ def withdraw(approval_id: ApprovalId, as_json: AsJson = False) -> None:
     with opened() as cases:
         run_id = cases.approval(approval_id).run_id
         cases.withdraw(approval_id)
-        finish(cases.run(run_id), as_json)
+        finish(cases.outcome(run_id), as_json)
 
 
 def _several(cases: UseCases, approval_ids: list[str] | None, run_id: str | None, digest: str | None) -> list[str]:
@@ -161,4 +161,4 @@ def _record(
             return carry_on(cases, run_id, engine, as_json=as_json, verbose=verbose, after=before)
         except RunBusy:
             pass  # the answer counts; whoever drives the run sees it
-    finish(cases.run(run_id), as_json)
+    finish(cases.outcome(run_id), as_json)

@@ -77,7 +77,7 @@ def carry_on(cases: UseCases, run_id: str, engine: str | None, *, as_json: bool,
     from service.driving import Timeline, drive
 
     timeline = None
-    if verbose or (sys.stdout.isatty() and not as_json):
+    if (verbose or (sys.stdout.isatty() and not as_json)) and cases.sees(run_id):
         from service.terminal import Screen
 
         timeline = Timeline(cases, run_id, Screen(aside=as_json).event, after)
@@ -87,7 +87,7 @@ def carry_on(cases: UseCases, run_id: str, engine: str | None, *, as_json: bool,
         drive(cases, run_id, engine, timeline)
         if wait_a_little(cases, run_id, until):
             continue
-        run = cases.run(run_id)
+        run = cases.outcome(run_id)
         if not asks or not _answered(cases, run["pending"]["approvals"]):
             break
     if not asks and not as_json:
@@ -107,7 +107,7 @@ def wait_a_little(cases: UseCases, run_id: str, until: float) -> bool:
         return False
     with leaves_a_run_safe(run_id):
         time.sleep(wait_s)
-    cases.run(run_id)  # makes the moves that are due
+    cases.outcome(run_id)  # makes the moves that are due
     return True
 
 
@@ -210,14 +210,14 @@ def cancel(run_id: RunId, as_json: AsJson = False) -> None:
         cases.control("cancel", run_id)
         if cases.needs_a_driver(run_id):
             return carry_on(cases, run_id, None, as_json=as_json, verbose=False, after=after)
-        finish(cases.run(run_id), as_json)
+        finish(cases.outcome(run_id), as_json)
 
 
 def pause(run_id: RunId, as_json: AsJson = False) -> None:
     """Ask a run to pause at its next safe point."""
     with opened() as cases:
         cases.control("pause", run_id)
-        finish(cases.run(run_id), as_json)
+        finish(cases.outcome(run_id), as_json)
 
 
 def resume(run_id: RunId, engine: OtherEngine = None, as_json: AsJson = False, verbose: Verbose = False) -> None:

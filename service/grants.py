@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from graphs.wiring import Parts
-from state.actor import ROLES, Actor
+from state.actor import ROLES, Actor, is_a_subject
 from state.digest import Json
 from state.errors import InputInvalid, NotAllowed
 from store import audit, permissions
@@ -74,7 +74,7 @@ class Grants:
     def _check(self, subject: str, action: str, resource: str) -> None:
         if action not in self._actions:
             raise InputInvalid(f"There is no action {action!r}; there are {', '.join(self._actions)}.")
-        if not subject.strip() or not resource.strip():
+        if not is_a_subject(subject) or not resource.strip():
             raise InputInvalid("Name a subject and a resource; the resource * means all.")
 
     def _change(self, change: str, subject: str, action: str, resource: str) -> list[Json]:
@@ -106,7 +106,7 @@ class Grants:
         return self._change_role("role.take", subject, role)
 
     def _change_role(self, change: str, subject: str, role: str) -> bool:
-        if not subject.strip() or not _ROLE.match(role):
+        if not is_a_subject(subject) or not _ROLE.match(role):
             raise InputInvalid(f"Name a subject and a role (lower-case letters, digits, '-'): {', '.join(ROLES)}.")
         self._must_be_the_user(change, subject, {"role": role})
         ledger = self._ledger

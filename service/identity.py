@@ -14,11 +14,9 @@ from typing import Protocol
 from graphs.wiring import Parts
 from state.actor import Actor
 from state.errors import Denied, InputInvalid, NotAllowed, RemitError
-from store.ledger import REMIT
 from tools.secrets import Secrets
 
 MAX_HEADER = 8 * 1024
-MAX_SUBJECT = 200
 _BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *", re.IGNORECASE)  # RFC 6750, section 2.1
 
 
@@ -89,13 +87,6 @@ def _bearer(authorization: Sequence[bytes]) -> str:
     if found is None:
         raise Unauthenticated
     return found[1]
-
-
-def is_a_subject(name: object) -> bool:
-    """Can somebody be called so? Not as Remit itself is, under whose name it does what it does by itself."""
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_SUBJECT:
-        return False
-    return name.isprintable() and name.strip() == name and name.casefold() != REMIT.subject
 
 
 def identities(parts: Parts, environment: Mapping[str, str]) -> Identities:

@@ -12,8 +12,9 @@ from typing import Any
 import jwt
 
 from graphs.modes import OidcSettings
-from service.identity import Identified, is_a_subject
+from service.identity import Identified
 from service.jwks import ALGORITHMS, Jwks
+from state.actor import is_a_subject
 from state.clock import Clock
 
 SKEW_S = 30  # how far the issuer's clock and ours may be apart

@@ -24,7 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from service.identity import Identified, IdentityUnavailable, is_a_subject
+from service.identity import Identified, IdentityUnavailable
+from state.actor import is_a_subject
 from state.clock import Clock
 from state.errors import InputInvalid, ToolError
 from tools.secrets import REFERENCE, Secrets

@@ -19,7 +19,7 @@ from state.actor import Actor
 from state.approval import Approval
 from state.clock import iso
 from state.digest import Json
-from state.errors import ApprovalNotFound, InputInvalid, RunNotFound
+from state.errors import ApprovalNotFound, InputInvalid, NotAllowed, RunNotFound
 from state.ids import new_run_id
 from state.run import Run
 from store import approvals, doubt, events, prune, runs
@@ -105,6 +105,18 @@ class UseCases:
                     f" What is kept of it: remit evidence {run_id}"
                 )
             raise
+
+    def outcome(self, run_id: str) -> Json:
+        """The run, for whoever has just acted on it: they are told what became of it, whatever else they may see."""
+        try:
+            return self.run(run_id)
+        except NotAllowed:
+            run = self._ledger.run(run_id)
+            return withheld(run_view(self._ledger, run_id, self._driver_alive(run), self.parts.agents.compensates))
+
+    def sees(self, run_id: str) -> bool:
+        """May the actor see all of the run?"""
+        return self._sight.sees(self._ledger.run(run_id))
 
     def recent(self, limit: int) -> list[Json]:
         """The newest runs first; those that the actor may not even watch are left out."""
@@ -198,7 +210,10 @@ class UseCases:
         for run_id in {each.run_id for each in found}:
             look(self._ledger, run_id)
         now = [self.approval(each.approval_id) for each in found]
-        return [pending_view(each) for each in now if each.status == "pending" and self._may_read(each)]
+        open_ = [each for each in now if each.status == "pending" and self._may_read(each)]
+        with self._ledger.database.read() as connection:
+            decided = approvals.decided_so_far(connection, self._ledger.tenant, open_)
+        return [pending_view(each, decided.get(each.approval_id, ())) for each in open_]
 
     def _may_read(self, approval: Approval) -> bool:
         run = self._ledger.run(approval.run_id)

@@ -11,19 +11,44 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from state.errors import InputInvalid
+
 # What a row of the ledger can permit somebody to do. To write is a grant at the target.
 PERMITTED = ("start", "approve", "settle", "budget", "prune", "control", "see", "evidence", "audit", "stop", "rule")
 # The roles that both shipped policy sets know.
 ROLES = ("user", "lead", "builder", "operator", "approver", "auditor")
 
 
+MAX_SUBJECT = 200
+REMIT_ITSELF = "remit"
+RULE = "rule:"  # how a standing rule is named as an approver
+
+
+def is_a_subject(name: object) -> bool:
+    """Can somebody be called so? Not as Remit itself or a standing rule is, whose decisions are told by their names."""
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_SUBJECT:
+        return False
+    is_ours = name.casefold() == REMIT_ITSELF or name.casefold().startswith(RULE)
+    return name.isprintable() and name.strip() == name and not is_ours
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A subject of one tenant. `via` says which trusted side named it: python, cli, server, local, remit."""
+    """A subject of one tenant. `via` says which trusted side named it: python, cli, server, local, remit.
+
+    Raises InputInvalid for a name that nobody can have, unless Remit itself (via remit) acts.
+    """
 
     subject: str
     tenant: str = "local"
     via: str = "python"
+
+    def __post_init__(self) -> None:
+        if self.via != REMIT_ITSELF and not is_a_subject(self.subject):
+            raise InputInvalid(
+                f"Nobody can be called {self.subject[:MAX_SUBJECT]!r} here: take printable characters without spaces"
+                f" around them, at most {MAX_SUBJECT}, and not {REMIT_ITSELF!r} or {RULE!r} at the beginning."
+            )
 
 
 _acting: ContextVar[Actor | None] = ContextVar("remit_actor", default=None)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from state.clock import iso
-
-RULE = "rule:"  # how a standing rule is named as an approver
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,10 @@ class Decision:
     number: int = 1
     withdrawn_at: int | None = None
 
+    def shown(self) -> dict[str, Any]:
+        """What others see of it. A standing rule's approver is `rule:NAME@VERSION`; its comment says whose rule."""
+        return {"approver": self.approver, "answer": self.answer, "comment": self.comment, "at": iso(self.at)}
+
 
 @dataclass(frozen=True, slots=True)
 class Approval:
@@ -78,8 +81,12 @@ class Approval:
         asked = {self.role, self.escalate_to if self.escalated else None}
         return frozenset(each for each in asked if each is not None)
 
-    def shown(self) -> dict[str, Any]:
-        """What an approver sees, and what `--json` gives for a pending approval."""
+    def shown(self, decided: Sequence[Decision] = ()) -> dict[str, Any]:
+        """What an approver sees, and what `--json` gives for a pending approval. `decided`: the answers that stand.
+
+        `role` is None where the policy names nobody in particular; `escalation.to` may answer too once `in_force`.
+        """
+        later = {"to": self.escalate_to, "at": iso(self.escalate_at), "in_force": self.escalated}
         return {
             "id": self.approval_id,
             "run_id": self.run_id,
@@ -88,6 +95,10 @@ class Approval:
             "arguments": self.arguments,
             "preview": self.preview,
             "requester": self.requester,
+            "role": self.role,
+            "quorum": self.quorum,
+            "decided": [each.shown() for each in decided],
+            "escalation": None if self.escalate_to is None else later,
             "status": self.status,
             "expires_at": iso(self.expires_at),
         }

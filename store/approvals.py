@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import fields
 
 from sqlalchemy import and_, func, select, update
@@ -156,6 +157,15 @@ def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
     """The answers that stand."""
     return _decisions(connection, _DECISIONS, tenant, approval_id)
+
+
+def decided_so_far(connection: Connection, tenant: str, asked: Iterable[Approval]) -> dict[str, list[Decision]]:
+    """The answers that stand to questions that are open, by approval id.
+
+    Only a question that asks more than one person can have an answer and be open, so only of those it is looked for.
+    """
+    several = [each.approval_id for each in asked if each.quorum > 1]
+    return {each: decisions_of(connection, tenant, each) for each in several}
 
 
 def decisions_ever(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:

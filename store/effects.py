@@ -10,7 +10,7 @@ from state.digest import Json
 from state.errors import OperationMismatch
 from state.operation import Operation
 from store.database import Connection, Row, Statement, inserting, param
-from store.tables import attempts, effects, operations, tries
+from store.tables import attempts, effects, tries
 from store.transaction import RunTransaction
 
 _INSERT_EFFECT = inserting(effects, or_ignore=True)
@@ -57,19 +57,13 @@ _IN_DOUBT = Statement(
     )
 )
 _OF_THE_LAST = Statement(
-    select(func.count().label("made"))
-    .join_from(
-        effects,
-        operations,
-        and_(operations.c.tenant_id == effects.c.tenant_id, operations.c.operation_id == effects.c.operation_id),
-    )
-    .where(
+    select(func.count().label("made")).where(
         effects.c.tenant_id == param("tenant"),
         effects.c.status != "failed",
         effects.c.claimed_at > param("since"),
         effects.c.operation_id != param("operation"),
-        operations.c.tool == param("tool"),
-        operations.c.principal == param("principal"),
+        effects.c.tool == param("tool"),
+        effects.c.principal == param("principal"),
     )
 )
 # A lookup after the last call said, with proof, that nothing was done.
@@ -94,6 +88,8 @@ _RECLAIM = Statement(
         digest=param("new_digest"),
         operation_id=param("operation"),
         run_id=param("run"),
+        tool=param("new_tool"),
+        principal=param("new_principal"),
         fence=param("fence_held"),
         claimed_at=param("now"),
         settled_at=null(),
@@ -171,6 +167,8 @@ def own_effect(tx: RunTransaction, operation: Operation, fence: int, dedups_unti
         "claimed_at": tx.now,
         "settled_at": None,
         "dedups_until": dedups_until,
+        "tool": operation.tool,
+        "principal": tx.run["requester"],
     }
     return tx.connection.execute(_INSERT_EFFECT, row) == 1
 
@@ -186,6 +184,8 @@ def reclaim_effect(tx: RunTransaction, operation: Operation, fence: int, dedups_
         operation=operation.operation_id,
         fence_held=fence,
         new_dedups_until=dedups_until,
+        new_tool=operation.tool,
+        new_principal=tx.run["requester"],
     )
     if tx.connection.execute(_RECLAIM, values) != 1:
         raise OperationMismatch(

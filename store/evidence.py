@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from sqlalchemy import Select, Table, and_, or_, select
 
-from state.approval import RULE
+from state.actor import RULE
 from state.budget import MEASURES
 from state.digest import Json, digest_of
 from store.audit_search import about_run
@@ -184,8 +184,14 @@ def _turn(row: Row) -> Json:
     return {**row, "denied": bool(row["denied"])}
 
 
+def _effect(row: Row) -> Json:
+    """Its tool and its principal are the operation's and the run's."""
+    return {name: each for name, each in row.items() if name not in {"tool", "principal"}}
+
+
 _SHAPED: dict[str, Callable[[Row], Json]] = {
     "agent": _agent,
+    "effects": _effect,
     "operations": _operation,
     "approvals": _approval,
     "turns": _turn,
@@ -197,7 +203,11 @@ def _rules(connection: Connection, tenant: str, made: list[Json]) -> list[Json]:
     found: list[Json] = []
     for approver in sorted({each["approver"] for each in made if each["approver"].startswith(RULE)}):
         name, _, version = approver.removeprefix(RULE).rpartition("@")
-        named = {"tenant": tenant, "name": name, "version": int(version) if version.isdigit() else 0}
+        named = {
+            "tenant": tenant,
+            "name": name,
+            "version": int(version) if version.isascii() and version.isdecimal() else 0,
+        }
         row = connection.one(_RULE, named)
         if row is not None:
             found.append({**_line("standing_rules", row), "approver": approver})

@@ -20,11 +20,12 @@ from sqlalchemy import ColumnElement, and_, func, literal, null, or_, select, up
 from state.budget import MEASURES
 from state.clock import iso
 from state.digest import Json
-from state.events import END_EVENT
+from state.events import end_event
 from state.run import TERMINAL
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
 from store.tables import approvals, outbox
 
+_STATUS = {end_event(status): status for status in TERMINAL}
 # What somebody may have to do something about, or waits for.
 NOTIFIED = frozenset(
     [
@@ -39,13 +40,12 @@ NOTIFIED = frozenset(
         "run.waiting_migration",
         "run.waiting_budget",
         "run.taken_over",
-        *[END_EVENT.get(status, f"run.{status}") for status in TERMINAL],
+        *_STATUS,
     ]
 )
 LONGEST_WAIT_MS = 24 * 3600 * 1000
 PAGE = 100
 
-_STATUS = {END_EVENT.get(status, f"run.{status}"): status for status in TERMINAL}
 _TOLD = ("effect", "again_at", "approvals", "operations", "cancelled", "needs")  # of an event about a run, by name
 
 _INSERT = inserting(outbox)

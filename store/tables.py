@@ -227,6 +227,8 @@ effects = Table(
     number("claimed_at"),
     number("settled_at", null=True),
     number("dedups_until", null=True),  # until when the target itself makes one object per key; NULL: it does not
+    text("tool", null=True),  # with `principal`: what is counted by the hour, also when the run has been pruned
+    text("principal", null=True),
     # No reference to the operation: the key of an effect outlives the run that made it.
     PrimaryKeyConstraint("tenant_id", "operation_key"),  # (L3) one key, one effect
     Index("effects_by_status", "tenant_id", "status", "claimed_at"),

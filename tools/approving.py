@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from state.actor import Actor
-from state.approval import RULE, Approval, Decision
+from state.actor import RULE, Actor
+from state.approval import Approval, Decision
 from state.digest import Json, canonical
-from state.errors import InputInvalid
+from state.errors import InputInvalid, ToolError
 from state.operation import Operation
 from store import approvals, audit, operations, standing_rules
 from store.database import Connection
@@ -51,12 +51,14 @@ class Approving:
             return self.may(tx.connection, tx.tenant, approver.person, question)
         if approver.rule is None or not approver.rule.in_force(tx.now):
             return Ruling(False, f"{decision.approver} is not in force any more", self._policy.version)
+        if not covers(approver.rule, question, question.arguments):
+            return Ruling(False, f"{decision.approver} does not cover it any more", self._policy.version)
         return self._policy.may_approve(tx.connection, tx.tenant, approver.person, question, by_rule=True)
 
     def by_rules(self, tx: RunTransaction, approval: Approval, question: Question) -> bool:
         """Let the standing rules answer that cover the question; True if that makes it approved."""
         for rule in standing_rules.for_tool(tx.connection, tx.tenant, approval.tool, tx.now):
-            if not covers(rule, question, approval.arguments):
+            if not covers(rule, question, question.arguments):
                 continue
             ruling = self._policy.may_approve(tx.connection, tx.tenant, rule.maker, question, by_rule=True)
             if ruling.allowed:
@@ -79,6 +81,19 @@ def question_of(approval: Approval, agent_id: str, tool: Tool | None) -> Questio
     """Raises ToolError where the tool cannot say its amount."""
     amount = amount_of(tool, approval.arguments) if isinstance(tool, WriteTool) else None
     return Question.of(approval, agent_id, amount)
+
+
+def answerable(approval: Approval, agent_id: str, tool: Tool | None, *, says_no: bool) -> Question:
+    """The question, for somebody who answers it. Raises InputInvalid where its amount cannot be told now, which matters
+    to every answer but a no.
+    """
+    try:
+        return question_of(approval, agent_id, tool)
+    except ToolError as error:
+        if says_no:
+            return Question.of(approval, agent_id, None)
+        said = f"{approval.tool} cannot say its amount ({error}): say no, or try later."
+        raise InputInvalid(said) from error
 
 
 def record(tx: RunTransaction, approval: Approval, decision: Decision, actor: Actor, more: Json | None = None) -> bool:
@@ -119,7 +134,8 @@ def _approver(connection: Connection, tenant: str, named: str) -> Approver:
     if not named.startswith(RULE):
         return Approver(named)
     name, _, version = named.removeprefix(RULE).rpartition("@")
-    rule = standing_rules.get(connection, tenant, name, int(version)) if version.isdigit() else None
+    known = version.isascii() and version.isdecimal()
+    rule = standing_rules.get(connection, tenant, name, int(version)) if known else None
     return Approver(named if rule is None else rule.maker, True, rule)
 
 
@@ -159,6 +175,11 @@ def checked_bounds(given: Json) -> Json:
     if type(amount) is not int or not 0 <= amount < 2**63:
         raise InputInvalid("max_amount: give a whole number that is not negative.")
     arguments: Any = given.get("arguments", {})
-    if not isinstance(arguments, dict) or len(canonical(given)) > MAX_BOUNDS_BYTES:
-        raise InputInvalid(f"arguments: give names and values, at most {MAX_BOUNDS_BYTES} bytes.")
-    return given
+    if not isinstance(arguments, dict) or ("arguments" in given and not arguments):
+        raise InputInvalid("arguments: give names and values.")
+    try:
+        if len(canonical(given)) <= MAX_BOUNDS_BYTES:
+            return given
+    except (ValueError, RecursionError) as error:
+        raise InputInvalid(f"arguments: they are not plain JSON ({error}).") from error
+    raise InputInvalid(f"The bounds are longer than {MAX_BOUNDS_BYTES} bytes.")

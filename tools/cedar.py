@@ -2,7 +2,8 @@
 
 What a permit asks for besides its yes is written in annotations: `@approval("required")`, `@approver("lead")`,
 `@quorum("2")`, `@escalate_to("lead")` with `@escalate_after("4h")`, `@per_hour("20")`. Where several permits match,
-the most that any of them asks for holds. A rule that cannot be evaluated is a no: Cedar itself would skip it.
+the most that any of them asks for holds; where they ask different roles, nothing is permitted. A rule that cannot be
+evaluated is a no: Cedar itself would skip it.
 """
 
 from __future__ import annotations
@@ -110,22 +111,31 @@ class Cedar:
             return Verdict(False, "no rule permits", NOTHING_MORE)
         if not answer.allowed:
             return Verdict(False, "+".join(decided), NOTHING_MORE)
-        return Verdict(True, "+".join(decided), _most(self.rules[each].needs for each in decided))
+        needs = _most([self.rules[each].needs for each in decided])
+        if needs is None:
+            return Verdict(False, f"the rules {'+'.join(decided)} ask different roles", NOTHING_MORE)
+        return Verdict(True, "+".join(decided), needs)
 
 
-def _most(asked: Iterable[Needs]) -> Needs:
-    """The most that several permits ask for. The one that asks most people says whose question it is."""
-    found = sorted(asked, key=lambda each: (each.role is not None, each.quorum))
-    last = found[-1]
-    hours = [each.per_hour for each in found if each.per_hour is not None]
-    escalating = next((each for each in reversed(found) if each.escalate_to is not None), last)
+def _most(asked: Sequence[Needs]) -> Needs | None:
+    """The most that several permits ask for; None where they ask different roles, which nobody can be at once.
+
+    A second role comes in only where every permit that asks people lets it, and after the longest time of them.
+    """
+    asking = [each for each in asked if each.approval]
+    roles = {each.role for each in asking} - {None}
+    second = {each.escalate_to for each in asking}
+    if len(roles) > 1:
+        return None
+    times = [each.escalate_after_s for each in asking if each.escalate_after_s is not None]
+    escalates = len(second) == 1 and None not in second
     return Needs(
-        approval=any(each.approval for each in found),
-        role=last.role,
-        quorum=max(each.quorum for each in found),
-        escalate_to=escalating.escalate_to,
-        escalate_after_s=escalating.escalate_after_s,
-        per_hour=min(hours, default=None),
+        approval=bool(asking),
+        role=next(iter(roles), None),
+        quorum=max(each.quorum for each in asked),
+        escalate_to=next(iter(second)) if escalates else None,
+        escalate_after_s=max(times) if escalates else None,
+        per_hour=min((each.per_hour for each in asked if each.per_hour is not None), default=None),
     )
 
 
@@ -220,6 +230,8 @@ def _needs(where: str, effect: str, annotations: Mapping[str, str]) -> Needs:
     after = asked.get("escalate_after")
     if (after is None) != ("escalate_to" not in asked):
         raise InputInvalid(f'{where}: @escalate_to("ROLE") and @escalate_after("4h") belong together.')
+    if after is not None and "approver" not in asked:
+        raise InputInvalid(f'{where}: @escalate_to("ROLE") needs @approver("ROLE"), whose question goes on to it.')
     return Needs(
         approval=approval is not None or bool(asked.keys() & {"approver", "quorum", "escalate_to"}),
         role=asked.get("approver"),

@@ -10,7 +10,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
-from state.approval import RULE, Approval, Needs
+from state.actor import RULE
+from state.approval import Approval, Needs
 from state.budget import shortfall
 from state.digest import operation_digest
 from state.errors import RETRYABLE, ErrorClass, OperationKeyConflict, ToolError
@@ -155,7 +156,7 @@ class Claim:
             return _denied("not approved")
         if not approval.digest == operation.digest == digest:
             return _denied("ApprovalDigestMismatch: these are not the arguments that were approved")
-        if needs.quorum > approval.quorum or (needs.role is not None and needs.role != approval.role):
+        if _asks_more(needs, approval):
             return _ask_anew("the policy asks others, or more people, by now")
         return self._not_upheld(tx, approval, tool)
 
@@ -242,6 +243,16 @@ class Claim:
         operations.move(tx, moved(operation, "dispatched"), "failed", error_class="key_conflict", detail=detail)
         tx.event("tool.call.failed", {**named(operation), "error_class": "key_conflict", "detail": detail})
         return "failed"
+
+
+def _asks_more(needs: Needs, approval: Approval) -> bool:
+    """Does the policy ask others, or more people, than were asked?"""
+    if needs.quorum > approval.quorum or needs.role not in {None, approval.role}:
+        return True
+    if needs.role is None or not approval.escalated or approval.escalate_at is None:
+        return False
+    waited_s = (approval.escalate_at - approval.created_at) / 1000
+    return needs.escalate_to != approval.escalate_to or (needs.escalate_after_s or 0) > waited_s
 
 
 def _dedups_until(tool: WriteTool, now: int) -> int | None:

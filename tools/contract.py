@@ -156,7 +156,7 @@ class WriteTool(Tool):
         return None
 
     def amount(self, arguments: Json) -> int | None:
-        """What a policy may limit, as a whole number (money in its smallest unit, rows, recipients), or None."""
+        """What a policy may limit, as a whole number from 0 on (money in its smallest unit, rows), or None."""
         del arguments
         return None
 
@@ -241,9 +241,9 @@ def version_of(tool: WriteTool, resource: str) -> int | None:
 def amount_of(tool: WriteTool, arguments: Json) -> int | None:
     """What a policy may limit. Raises ToolError where the tool does not say a whole number."""
     amount: Any = foreign(lambda: tool.amount(arguments), "internal")
-    if amount is None or (type(amount) is int and abs(amount) < MAX_VERSION):
+    if amount is None or (type(amount) is int and 0 <= amount < MAX_VERSION):
         return amount
-    raise ToolError("internal", f"{tool.name}: its amount is no whole number of 63 bits.")
+    raise ToolError("internal", f"{tool.name}: its amount is no whole number from 0 to 63 bits.")
 
 
 def in_words(error: BaseException) -> str:

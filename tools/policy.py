@@ -7,8 +7,8 @@ stopped are rows of the ledger, grants to write are rows of the target. Both are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from state.approval import NOTHING_MORE, Approval, Needs
 from state.digest import Json
@@ -70,10 +70,21 @@ class Question:
     resource: str | None = None
     amount: int | None = None
     roles: frozenset[str] = frozenset()
+    arguments: Json = field(default_factory=dict[str, Any])
+    editor: str | None = None  # who put these arguments in place of what was proposed
 
     @staticmethod
     def of(approval: Approval, agent_id: str, amount: int | None) -> Question:
-        return Question(approval.tool, approval.requester, agent_id, approval.resource, amount, approval.roles)
+        return Question(
+            approval.tool,
+            approval.requester,
+            agent_id,
+            approval.resource,
+            amount,
+            approval.roles,
+            approval.arguments,
+            approval.preview.get("edited_by"),
+        )
 
 
 class Policy(Protocol):
@@ -134,7 +145,7 @@ class CedarPolicy:
             return Ruling(False, f"asked of {asked}: {said}", self.version)
         context = {
             "granted": _pattern(held, "approve") is not None,
-            "own": subject == question.requester,
+            "own": subject in {question.requester, question.editor},
             "rule": by_rule,
             **_about(question.agent_id, question.resource, question.amount),
         }

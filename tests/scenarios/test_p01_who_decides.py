@@ -280,3 +280,55 @@ def test_an_edit_that_a_rule_covers_happens_without_another_question(world: Worl
     run = world.noter().edit(text="all is fine")
 
     assert (run.status, world.notes) == ("succeeded/completed", ["widgets: all is fine"])
+
+
+# --- what somebody tried ------------------------------------------------------------------------------------------
+
+
+def test_nobody_is_taken_for_a_standing_rule(world: World) -> None:
+    for name in ("rule:notes@1", "RULE:x@1", "remit"):
+        with pytest.raises(InputInvalid):
+            Actor(name)
+
+
+def test_a_rule_is_replaced_only_by_its_maker_for_the_same_tool(world: World) -> None:
+    world.permit("bob", "rule", "create_ticket")
+    world.rules("notes", agent="noter")
+
+    for maker, tool in (("bob", "create_ticket"), (USER, "create_ticket")):
+        with pytest.raises(InputInvalid, match="in force"):
+            world.rules("notes", tool, by=maker, agent="ticket")
+
+    assert world.noter().decisions == [("rule:notes@1", "approve")]
+
+
+@pytest.mark.parametrize("bounds", [{"arguments": {}}, {"arguments": {"text": float("nan")}}], ids=str)
+def test_bounds_that_bound_nothing_or_are_no_json_are_refused(loop_world: World, bounds: dict[str, Any]) -> None:
+    with pytest.raises(InputInvalid):
+        loop_world.rules("notes", **bounds)
+
+
+def test_who_edits_has_asked_too_where_duties_are_separated(world: World) -> None:
+    world.policy_also_says(base="service")
+    for approver in ("bob", "cy"):
+        world.permit(approver, "approve")
+    run = world.noter().edit(by="bob", text="all is mine")
+
+    refusal = run.refused(yes(run), by="bob")
+
+    assert (type(refusal), world.notes) == (NotAnApprover, [])
+    assert run.approve(by="cy").status == "succeeded/completed"
+
+
+def test_a_policy_that_escalates_no_more_has_the_question_asked_anew(world: World) -> None:
+    world.policy_also_says(asks('@approver("approver")', '@escalate_to("lead")', '@escalate_after("4h")'))
+    world.has_role("bob", "lead")
+    run = world.noter()
+    world.clock.passes(seconds=5 * HOUR_S)
+    run.approve(by="bob", drive=False)
+
+    world.policy_also_says(asks('@approver("approver")'))
+    world.restart()
+    run.goes_on()
+
+    assert (run.status, world.notes, run.question.escalated) == ("waiting/approval", [], False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from state.errors import InputInvalid, NotAllowed
+from tests.contracts.test_prune import pruned
 from tests.support.faults import crashing_business, does_first
 from tests.support.run_in_world import RunInWorld
 from tests.support.target import Box, letters
@@ -154,6 +155,36 @@ def test_what_others_do_does_not_count(world: World) -> None:
     made = tickets(world, USER, "bob", "cy", USER, "bob", "cy", USER)
 
     assert made == ["succeeded/completed"] * 6 + ["denied/policy"]
+
+
+def test_pruning_makes_no_room_for_more(loop_world: World) -> None:
+    loop_world.policy_also_says(TWICE_AN_HOUR)
+    tickets(loop_world, USER, USER)
+    loop_world.clock.passes(seconds=60)
+
+    pruned(loop_world, 0)
+
+    assert tickets(loop_world, USER) == ["denied/policy"]
+
+
+def test_what_grows_beyond_its_rule_after_the_approval_is_asked_of_people(loop_world: World) -> None:
+    amounts = [3, 3]  # at planning; from the claim on it is more
+    box = Box()
+    loop_world.sends_letters(box, letters("ann"), amount=lambda tool, given: amounts.pop() if amounts else 10**9)
+    loop_world.rules("small", "send_letter", max_amount=5)
+
+    run = loop_world.noter()
+
+    assert (run.status, box.calls) == ("waiting/approval", [])
+
+
+def test_an_amount_below_nothing_is_no_amount(loop_world: World) -> None:
+    loop_world.sends_letters(Box(), letters("ann"), amount=lambda tool, given: -(10**15))
+    loop_world.rules("small", "send_letter", max_amount=5)
+
+    run = loop_world.noter()
+
+    assert (run.effect, [each.status for each in run.operations]) == ("none", ["failed"])
 
 
 # --- emergency stops ----------------------------------------------------------------------------------------------

@@ -217,3 +217,31 @@ def test_what_happened_in_the_name_of_somebody_revoked_is_settled_and_not_shown_
 
     assert shown.error == "POLICY_DENIED"
     assert remit.json("show", approval["run_id"]).json["effect"] == "committed"
+
+
+def test_who_may_not_see_a_run_is_told_what_became_of_what_they_did(remit: Cli):
+    remit.json("grants", "give", "bob", "approve", "create_ticket")
+    approval = asked(remit.json("run", "ticket", *TICKET))
+
+    approved = remit.json("approve", approval["id"], "--verbose", user="bob")
+
+    assert (approved.code, approved.json["status"], approved.json["withheld"]) == (0, "succeeded", True)
+    assert "a notice" not in approved.out + approved.err
+
+
+def test_who_may_not_start_runs_any_more_cancels_their_own_and_is_told_so(remit: Cli):
+    remit.json("roles", "give", "bob", "user")
+    remit.json("grants", "give", "bob", "write:ticket")
+    run_id = asked(remit.json("run", "ticket", *TICKET, user="bob"))["run_id"]
+    remit.json("roles", "take", "bob", "user")
+
+    cancelled = remit.json("cancel", run_id, user="bob")
+
+    assert (cancelled.code, cancelled.json["status"]) == (4, "cancelled")
+
+
+def test_nobody_is_called_as_remit_itself_or_a_standing_rule_is(remit: Cli):
+    for name in ("remit", "rule:small@1", "Rule:x", " bob", "bob\n"):
+        assert remit.json("show", user=name).error == "INPUT_VALIDATION_FAILED"
+        assert remit.json("roles", "give", name, "approver").error == "INPUT_VALIDATION_FAILED"
+        assert remit.json("grants", "give", name, "approve").error == "INPUT_VALIDATION_FAILED"

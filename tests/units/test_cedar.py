@@ -40,9 +40,14 @@ def use(name: str, **context: Any) -> Any:
         ('@id("a") @approval("maybe") permit (principal, action, resource);', 1, "the only one there is"),
         ('@id("a") @escalate_to("lead") permit (principal, action, resource);', 1, "belong together"),
         (
-            '@id("a") @escalate_to("lead") @escalate_after("soon") permit (principal, action, resource);',
+            '@id("a") @approver("x") @escalate_to("y") @escalate_after("soon") permit (principal, action, resource);',
             1,
             "give 90s, 30m, 4h or 1d",
+        ),
+        (
+            '@id("a") @escalate_to("lead") @escalate_after("4h") permit (principal, action, resource);',
+            1,
+            "needs @approver",
         ),
         ('@id("a") @quorum("2") forbid (principal, action, resource);', 1, "belongs to a permit"),
         ('@id("a") permit (principal == ?principal, action, resource);', 1, "templates"),
@@ -90,9 +95,11 @@ def test_strings_and_comments_may_hold_semicolons_and_quotes(tmp_path: Path):
 def test_of_several_permits_the_most_that_any_of_them_asks_for_holds(tmp_path: Path):
     several = written(
         tmp_path,
-        '@id("a") @approver("approver") @quorum("2") @per_hour("20") permit (principal, action, resource);'
+        '@id("a") @approver("approver") @quorum("2") @per_hour("20") @escalate_to("lead") @escalate_after("1h")'
+        " permit (principal, action, resource);"
         '@id("b") @per_hour("5") permit (principal, action, resource);'
-        '@id("c") @escalate_to("lead") @escalate_after("2h") permit (principal, action, resource);',
+        '@id("c") @approver("approver") @escalate_to("lead") @escalate_after("2h")'
+        " permit (principal, action, resource);",
     )
 
     verdict = use(several)
@@ -121,3 +128,15 @@ def test_names_of_any_kind_are_only_themselves(name: str):
 
     assert not cedar.judge(name, ("user\n", 'x"'), "start", ("Agent", name), {"granted": False}).allowed
     assert cedar.judge(name, ("user",), "start", ("Agent", name), {"granted": False}).allowed
+
+
+def test_no_permit_weakens_what_another_one_asks_for(tmp_path: Path):
+    asks = "permit (principal, action, resource);"
+    escalates = '@escalate_to("intern") @escalate_after("1s")'
+    strict = f'@id("a") @approver("cfo") @quorum("2") {asks}'
+
+    one_escalates = use(written(tmp_path, f'{strict} @id("b") @approver("cfo") {escalates} {asks}'))
+    two_roles = use(written(tmp_path, f'{strict} @id("b") @approver("clerk") {escalates} {asks}'))
+
+    assert one_escalates.needs == Needs(True, "cfo", 2)
+    assert (two_roles.allowed, two_roles.rule) == (False, "the rules a+b+write-granted ask different roles")

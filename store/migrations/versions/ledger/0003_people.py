@@ -11,6 +11,8 @@ _KEPT = "tenant_id, approval_id, approver, answer, comment, digest_seen, at"
 
 
 def upgrade() -> None:
+    op.add_column("effects", sa.Column("tool", sa.Text(), nullable=True))
+    op.add_column("effects", sa.Column("principal", sa.Text(), nullable=True))
     _questions()
     _answers()
     _permissions()
