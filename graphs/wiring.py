@@ -18,10 +18,11 @@ from nodes.agent import Agent, Agents
 from nodes.answers import Answers
 from nodes.budgets import Budgets
 from nodes.controls import Controls
-from nodes.driver import Driving, Owner
+from nodes.driver import Driving
 from nodes.identity import Identity
 from nodes.judge import Judge
 from nodes.migrations import StateVersions
+from nodes.owner import Owner
 from nodes.rule_making import RuleMaking
 from nodes.settlements import Settlements
 from nodes.stopping import Stopping
@@ -42,7 +43,6 @@ from tools.registry import Registry
 if TYPE_CHECKING:
     from tools.notify_config import Notifications
 
-PERMISSIONS = PERMITTED
 WRITES = ("write:ticket", "write:note", "write:withdrawal")
 
 
@@ -258,11 +258,11 @@ def _welcome(ledger: Ledger, business: BusinessStore, local: Actor, writes: Sequ
         if audit.entries(connection, ledger.tenant, 0, 1):
             return  # another process was first
         now = ledger.clock.now()
-        for action in PERMISSIONS:
+        for action in PERMITTED:
             permissions.give(connection, ledger.tenant, now, REMIT.subject, local.subject, action, "*")
         for action in writes:
             business.give(REMIT.subject, local.subject, action)
-        for action in (*PERMISSIONS, *writes):
+        for action in (*PERMITTED, *writes):
             audit.append(
                 connection,
                 ledger.tenant,

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from graphs.wiring import PERMISSIONS
+from state.actor import PERMITTED
 from state.errors import NotAllowed
 from tests.support.errands import OFFICES, TASKS
 from tests.support.malformed import malformed_answers
@@ -197,7 +197,7 @@ class AnyInterleaving(RuleBasedStateMachine):
 
     @rule(
         who=st.sampled_from([USER, USER, USER, "bob"]),
-        what=st.sampled_from(["start", "approve", "start", "approve", *PERMISSIONS[2:], *KINDS]),
+        what=st.sampled_from(["start", "approve", "start", "approve", *PERMITTED[2:], *KINDS]),
         yes=st.sampled_from([False, False, True]),
     )
     def permits(self, who: str, what: str, yes: bool) -> None:
