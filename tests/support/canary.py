@@ -16,13 +16,6 @@ from tools.contract import Call, Receipt
 from tools.secrets import Secrets
 
 CANARY = 'canary/41"c0ffee\\7'  # it looks otherwise in JSON, in a URL and in a repr
-FORMS = {
-    CANARY,
-    json.dumps(CANARY)[1:-1],
-    quote(CANARY, safe=""),
-    repr(CANARY)[1:-1],
-    json.dumps(json.dumps(CANARY))[3:-3],
-}
 PART = "c0ffee"
 REFERENCE = "secret://BOX_KEY"
 
