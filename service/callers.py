@@ -50,17 +50,13 @@ async def caller(scope: Mapping[str, Any]) -> Actor:
         return opened.identity.local
     sent = [value for name, value in cast(Sequence[tuple[bytes, bytes]], scope["headers"]) if name == b"authorization"]
     try:
-        return await asyncio.to_thread(_proven, sent)
+        return await asyncio.to_thread(lambda: known().actor(sent))
     except Unauthenticated as error:
         raise Refused(401, str(error)) from None
     except NotAllowed as error:
         raise Refused(403, str(error)) from None
     except IdentityUnavailable as error:
         raise Refused(503, str(error)) from None
-
-
-def _proven(sent: Sequence[bytes]) -> Actor:
-    return known().actor(sent)
 
 
 def _refuse_strangers(scope: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from langgraph_sdk import Auth, get_client
 from langgraph_sdk.errors import NotFoundError
@@ -40,6 +40,8 @@ from state.errors import (
     RunNotFound,
 )
 
+T = TypeVar("T")
+
 auth = Auth()
 
 PROJECT = "default"
@@ -60,12 +62,11 @@ async def authenticate(scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
         actor: Actor = scope.get(CALLER) or await caller(scope)
     except Refused as refused:
         _refuse(401 if refused.status == 401 else 403, refused.why)
-        raise
     user: Any = {"identity": actor.subject, "tenant": actor.tenant, "permissions": []}
     return user
 
 
-def _refuse(status: int, why: str) -> None:
+def _refuse(status: int, why: str) -> NoReturn:
     raise Auth.exceptions.HTTPException(status_code=status, detail=why)
 
 
@@ -122,15 +123,13 @@ async def _acting(ctx: Auth.types.AuthContext) -> tuple[Parts, Actor]:
         return opened, opened.identity.of_user(ctx.user)
     except NotAllowed as error:
         _refuse(403, str(error))
-        raise
 
 
-async def _allowed(asks: Callable[[], bool]) -> bool:
+async def _allowed(asks: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(asks)
     except RemitError as error:
         _refuse(404 if isinstance(error, RunNotFound) else 403, str(error))
-        raise
 
 
 def _of_tenant(opened: Parts) -> dict[str, str]:
@@ -219,7 +218,6 @@ async def _shown(thread_id: str) -> Sequence[Any]:
         state = await get_client().threads.get_state(thread_id)
     except NotFoundError:
         _refuse(404, _UNKNOWN_THREAD.format(thread_id))
-        raise
     return cast(Sequence[Any], cast(dict[str, Any], state).get("interrupts") or [])
 
 
