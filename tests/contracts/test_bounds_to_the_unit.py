@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nodes.asking import plain
-from nodes.planning import aim_of, preview_of
+from nodes.planning import Refusal, aim_of, preview_of, valid_arguments
 from state.errors import RunBusy, ToolError
 from store.ledger import Driver, Ledger
 from tests.support.target import Box, send_letter
@@ -128,3 +128,35 @@ def test_a_result_has_at_most_four_megabytes(gives: int, is_good: bool) -> None:
     outcome = read(_Gives(_of_size(gives)), call)  # type: ignore[arg-type]
 
     assert (outcome.error_class is None) == is_good
+
+
+def _nested(depth: int) -> Any:
+    """Arguments of so many levels, the outermost counted."""
+    inner: Any = "deep"
+    for _ in range(depth - 2):
+        inner = [inner]
+    return {"to": inner}
+
+
+def test_arguments_have_at_most_seven_levels_around_a_value() -> None:
+    tool = send_letter(Box())
+
+    within, beyond = valid_arguments(tool, _nested(8)), valid_arguments(tool, _nested(9))
+
+    assert isinstance(within, Refusal)
+    assert "nested" not in within.why  # a list is no receiver
+    assert isinstance(beyond, Refusal)
+    assert "nested deeper than 8 levels" in beyond.why
+
+
+def test_arguments_have_at_most_64_kilobytes() -> None:
+    tool = send_letter(Box())
+    around = len('{"to":""}')
+
+    fits = valid_arguments(tool, {"to": "x" * (64 * 1024 - around)})
+
+    assert isinstance(fits, Refusal)
+    assert "longer" not in fits.why  # though no receiver has so long a name
+    beyond = valid_arguments(tool, {"to": "x" * (64 * 1024 - around + 1)})
+    assert isinstance(beyond, Refusal)
+    assert "longer than 65536 bytes" in beyond.why

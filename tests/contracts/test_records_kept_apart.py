@@ -65,6 +65,10 @@ class Doubled(Database):
     known: ClassVar[MetaData] = metadata
     ids: ClassVar[dict[str, tuple[str, ...]]] = IDS
 
+    @classmethod
+    def of(cls, path: Path) -> Doubled:
+        return cls(path, metadata, LEDGER_HEAD)
+
     @contextmanager
     def write(self) -> Generator[Connection]:
         with super().write() as connection:
@@ -91,7 +95,12 @@ class Doubled(Database):
 
     def _twins(self, connection: Connection) -> dict[str, list[Any]]:
         return {
-            table.name: connection.all(_statement(f"SELECT * FROM {table.name} WHERE {self._is_twin(table.name)}"), {})
+            table.name: connection.all(
+                _statement(
+                    f"SELECT {', '.join(table.columns.keys())} FROM {table.name} WHERE {self._is_twin(table.name)}"
+                ),
+                {},
+            )
             for table in self.known.sorted_tables
         }
 
@@ -114,13 +123,10 @@ class DoubledBusiness(Doubled):
 
 @pytest.fixture
 def doubled(loop_world: World) -> World:
-    def ledger(path: Path) -> Database:
-        return Doubled(path, metadata, LEDGER_HEAD)
-
     def business(path: Path) -> Database:
         return DoubledBusiness(path, business_metadata, BUSINESS_HEAD)
 
-    loop_world.dies(ledger=ledger, business=business)
+    loop_world.dies(ledger=Doubled.of, business=business)
     return loop_world
 
 

@@ -127,12 +127,14 @@ def test_each_step_writes_exactly_these_channels(tmp_path: Any) -> None:
     graph = build_graph(world.parts, world.parts.driving("langgraph"), "noter").compile(checkpointer=InMemorySaver())
 
     asked = _updates(graph, {"about": "widgets"})
+    still = _updates(graph, Command(resume="well?"))
     RunInWorld(world, "t1").approve(drive=False)
     ended = _updates(graph, Command(resume={}))
     again = _updates(graph, {"about": "widgets"})
     world.close()
 
     assert asked == ASKED
+    assert still == STILL
     assert ended == ENDED
     assert again == AGAIN
 
@@ -168,8 +170,9 @@ ASKED: list[Any] = [
         },
     ),
 ]
+STILL: list[Any] = [("approve", {"step": "approve", "outcome": "ask_again", "lease": {"fence": 2, "nonce": "#1"}})]
 ENDED: list[Any] = [
-    ("approve", {"step": "approve", "outcome": "reread", "lease": {"fence": 2, "nonce": "#1"}}),
+    ("approve", {"step": "approve", "outcome": "reread", "lease": {"fence": 3, "nonce": "#1"}}),
     ("admit", {"step": "admit", "outcome": "execute_tool", "status": "running", "reason": None}),
     ("execute_tool", {"step": "execute_tool", "outcome": "done"}),
     ("verify", {"step": "verify", "outcome": "decide"}),

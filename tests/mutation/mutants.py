@@ -130,6 +130,8 @@ def _putter(parent: Any, field: str, position: int | None) -> Callable[[Any], No
 
 
 def _left_alone(node: Any) -> bool:
+    if isinstance(node, ast.keyword) and node.arg in _UNSEEN:
+        return True
     if isinstance(node, ast.Import | ast.ImportFrom | ast.Assert):
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

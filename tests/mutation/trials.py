@@ -22,7 +22,7 @@ from tests.mutation.mutants import UNCHANGED
 
 NEAR, BEST, FIRST = 4, 12, 24
 EXACT = frozenset({"tests/contracts/test_whole_records.py", "tests/contracts/test_what_is_shown.py"})
-PATIENCE_S = 6.0  # of tests that a mutant meets; one that these do not notice counts as a survivor
+PATIENCE_S = 12.0  # of tests that a mutant meets; one that these do not notice counts as a survivor
 A_TEST_S = 5.0
 STARTING_S = 20.0
 BROKEN = 70  # exit status: of the machinery, not of the tests
