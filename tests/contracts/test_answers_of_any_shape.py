@@ -46,7 +46,6 @@ def test_a_langchain_answer_is_about_what_is_shown_in_its_order(asked: Approval)
     assert one({"type": "edit", "edited_action": action}) == Answer(
         asked.approval_id, "edit", None, "", "other_tool", {"text": "b"}
     )
-    assert one({"type": "edit", "edited_action": {"args": {}}}).tool == asked.tool
 
 
 def test_an_inbox_answer_is_about_the_first_question_shown(asked: Approval) -> None:
@@ -60,7 +59,20 @@ def test_an_inbox_answer_is_about_the_first_question_shown(asked: Approval) -> N
     assert one({"type": "edit", "args": {"action": "t", "args": {"a": 1}}}) == Answer(
         asked.approval_id, "edit", None, "", "t", {"a": 1}
     )
-    assert one({"type": "edit", "args": {"args": {"a": 1}}}).tool == asked.tool
+    shown = {"action": asked.tool, "args": asked.arguments}
+    assert one({"type": "accept", "args": shown}) == Answer(asked.approval_id, "approve")
+    with pytest.raises(BadAnswer):
+        one({"type": "accept", "args": {**shown, "action": "other_tool"}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "answer"),
+    [("approve", None, "approve"), ("ignore", None, "reject"), ("reject", "no", "reject")],
+)
+def test_an_inbox_may_answer_in_the_words_of_the_question(asked: Approval, kind: str, args: Any, answer: Any) -> None:
+    (read,) = _read({"decisions": [{"type": kind, "args": args}]}, asked)
+
+    assert read == Answer(asked.approval_id, answer, message=args or "")
 
 
 def test_a_message_is_kept_at_bounded_length(asked: Approval) -> None:
@@ -85,8 +97,15 @@ def test_a_message_is_kept_at_bounded_length(asked: Approval) -> None:
         {"decisions": [{"approval_id": 7, "digest": "d", "type": "approve"}]},
         {"decisions": [{"approval_id": "a", "digest": "d", "type": "edit"}]},
         {"b" * 32: {"decisions": [{"type": "approve"}]}},
+        {"decisions": [{"type": "approve", "edited_action": {"name": "t", "args": {}}}]},
+        {"decisions": [{"type": "edit", "edited_action": {"args": {}}}]},
+        {"decisions": [{"type": "edit", "edited_action": {"name": 7, "args": {}}}]},
+        {"decisions": [{"type": "edit", "edited_action": {"name": "t", "args": []}}]},
+        {"decisions": [{"type": "accept", "args": None}]},
         [],
         [{"type": ["accept"]}],
+        [{"type": "approve"}],
+        [{"type": "response", "args": 7}],
         [{"type": "accept", "by": "root"}],
         [{"type": "accept"}, {"type": "accept"}],
         [{"type": "edit", "args": None}],
@@ -96,7 +115,7 @@ def test_a_message_is_kept_at_bounded_length(asked: Approval) -> None:
     ],
 )
 def test_everything_else_is_refused_with_a_reason(asked: Approval, value: Any) -> None:
-    with pytest.raises(BadAnswer, match=r"\w+ .*\."):
+    with pytest.raises(BadAnswer, match=r"\w+ .*[.?]$"):
         _read(value, asked)
 
 
