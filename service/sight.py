@@ -8,7 +8,8 @@ from state.approval import Approval
 from state.digest import Json
 from state.errors import NotAllowed
 from state.run import Run
-from tools.policy import Action, Question, Ruling
+from tools.approving import answerable
+from tools.policy import Action, Ruling
 
 
 class Sight:
@@ -20,7 +21,7 @@ class Sight:
         self._subject = actor.subject
 
     def ruling(self, action: Action, run: Run) -> Ruling:
-        """`see`: all of it; `watch`: id, status and times; `control`, `evidence`."""
+        """`see`: all of it; `watch`: id, status and times; `control`: to pause, stop and drive it."""
         own = run.requester == self._subject
         with self._ledger.database.read() as connection:
             tenant, agent_id = self._ledger.tenant, run.agent_id
@@ -31,19 +32,21 @@ class Sight:
 
     def must_see(self, run: Run) -> None:
         """Raises NotAllowed."""
-        ruling = self.ruling("see", run)
-        if not ruling.allowed:
-            raise NotAllowed(f"{self._subject} may not see run {run.run_id} ({ruling.rule}).")
+        self._must("see", run)
 
     def must_watch(self, run: Run) -> None:
         """Raises NotAllowed."""
-        ruling = self.ruling("watch", run)
+        self._must("watch", run)
+
+    def _must(self, action: Action, run: Run) -> None:
+        ruling = self.ruling(action, run)
         if not ruling.allowed:
             raise NotAllowed(f"{self._subject} may not see run {run.run_id} ({ruling.rule}).")
 
     def decides(self, approval: Approval, run: Run) -> bool:
-        """May the actor answer this question?"""
-        question = Question.of(approval, run.agent_id, None)
+        """May the actor answer this question? Where its amount cannot be told, it is judged without one."""
+        tool = self._parts.agents.tools(run.agent_id).get(approval.tool)
+        question = answerable(approval, run.agent_id, tool, says_no=True)
         with self._ledger.database.read() as connection:
             return self._parts.policy.may_approve(connection, self._ledger.tenant, self._subject, question).allowed
 

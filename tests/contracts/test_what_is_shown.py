@@ -14,7 +14,9 @@ from graphs.run_graph import build_graph
 from nodes.deciders.decider import View
 from nodes.due import look
 from nodes.question import question
+from service.sight import Sight
 from state.actor import Actor
+from tests.support.target import Box, letters
 from tests.support.world import RunInWorld, World, final, note
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -226,3 +228,16 @@ def test_whoever_asks_for_an_answer_of_another_run_learns_nothing_of_it(loop_wor
 
     assert other.question.digest[:12] not in str(refusal)
     assert loop_world.parts.answers.record(Actor("ada"), other.run_id, {"decisions": [answer]}).refused == []
+
+
+@pytest.mark.parametrize(("most", "shown"), [(3, True), (2, False)])
+def test_who_may_answer_up_to_an_amount_is_shown_the_questions_up_to_it(
+    loop_world: World, most: int, shown: bool
+) -> None:
+    to_bea = 'permit (principal == User::"bea", action == Action::"approve", resource)'
+    loop_world.policy_also_says(f'@id("small") {to_bea} when {{ context has amount && context.amount <= {most} }};')
+    loop_world.sends_letters(Box(), letters("ann"), amount=lambda tool, given: len(given["to"]))
+
+    run = loop_world.noter()
+
+    assert Sight(loop_world.parts, Actor("bea")).decides(run.question, run.row) is shown
