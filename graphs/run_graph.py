@@ -17,6 +17,7 @@ from graphs import flow
 from graphs.steps import steps
 from graphs.wiring import Parts
 from nodes.driver import Driving
+from nodes.question import answer_schema
 from state.run_state import RunOutput, RunState
 
 
@@ -34,13 +35,18 @@ def build_graph(parts: Parts, driving: Driving, agent_id: str | None) -> StateGr
     """A new, uncompiled graph for one agent; None for runs that are known already, whoever's they are."""
     task = NoTask if agent_id is None else parts.agents.get(agent_id).task
     state = _with(DrivenState, task)
-    node = steps(parts, driving, agent_id, interrupt, GraphInterrupt)
+    node = steps(parts, driving, agent_id, _ask, GraphInterrupt)
     graph: Any = StateGraph(state, input_schema=task, output_schema=RunOutput)
     graph.add_edge(START, flow.START)
     for name in flow.STEPS:
         graph.add_node(name, node[name].run)
         graph.add_conditional_edges(name, flow.next_node, flow.ways(name))
     return graph
+
+
+def _ask(question: dict[str, Any]) -> Any:
+    """LangGraph's pause."""
+    return interrupt(question, response_schema=answer_schema(question))
 
 
 def _with(state: type[Any], task: type[Any]) -> type[Any]:

@@ -175,7 +175,7 @@ async def create_run(ctx: Auth.types.AuthContext, value: Auth.types.RunsCreate) 
     if thread_id is not None and _is_answer(kwargs):
         shown = await _shown(str(thread_id))
         answer = cast(dict[str, Any], kwargs["command"]).get("resume")
-        await asyncio.to_thread(_record, opened, actor, str(thread_id), answer, shown)
+        await asyncio.to_thread(record_answer, opened, actor, str(thread_id), answer, shown)
         kwargs["command"], kwargs["input"] = None, {}
     return mine
 
@@ -221,7 +221,11 @@ async def _shown(thread_id: str) -> Sequence[Any]:
     return cast(Sequence[Any], cast(dict[str, Any], state).get("interrupts") or [])
 
 
-def _record(opened: Parts, actor: Actor, run_id: str, answer: Any, shown: Sequence[Any]) -> None:
+def record_answer(opened: Parts, actor: Actor, run_id: str, answer: Any, shown: Sequence[Any]) -> None:
+    """The door: what somebody whom the server knows sent, while the thread showed these interrupts (as over HTTP).
+
+    Raises HTTPException for what the caller is told with a status; whatever else is refused is asked again.
+    """
     ids_needed = not opened.settings.answers_without_ids
     try:
         recorded = opened.answers.record(

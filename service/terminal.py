@@ -70,6 +70,8 @@ class Screen:
         for cite in preview.get("cites", []):
             words = plain(" ".join(str(cite["quote"]).split()))
             facts.add_row(Text(f"cited from {plain(cite['material'])}", style="dim"), Text(f"“{words}”"))
+        for name, value in _people(asked):
+            facts.add_row(Text(name, style="dim"), Text(plain(value)))
         facts.add_row(Text("digest", style="dim"), Text(asked["digest"]))
         facts.add_row(Text("open until", style="dim"), Text(asked["expires_at"]))
         facts.add_row(Text("approval", style="dim"), Text(asked["id"]))
@@ -131,6 +133,17 @@ def _grid() -> Table:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     return grid
+
+
+def _people(asked: Json) -> list[tuple[str, str]]:
+    """Whose answer is asked for, if not anybody's, and the answers that stand already."""
+    found: list[tuple[str, str]] = []
+    later: Json | None = asked["escalation"]
+    if asked["role"] or asked["quorum"] > 1:
+        whose = f"people in the role {asked['role']}" if asked["role"] else "people"
+        also = f", {'and' if later['in_force'] else 'from ' + later['at'] + ' on also'} {later['to']}" if later else ""
+        found.append(("asked of", f"{asked['quorum']} {whose}{also}"))
+    return found + [("so far", f"{each['answer']} by {each['approver']}") for each in asked["decided"]]
 
 
 def _effect(run: Json) -> str:

@@ -5,10 +5,10 @@ The same object is what `--json` prints, what the terminal shows as a table, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from state.approval import Approval
+from state.approval import Approval, Decision
 from state.clock import iso
 from state.digest import Json, digest_of
 from state.operation import Operation
@@ -30,6 +30,7 @@ def run_view(
     with ledger.database.read() as connection:
         found = operations.of_run(connection, ledger.tenant, run_id)
         asked = [each for each in approvals.of_run(connection, ledger.tenant, run_id) if each.status == "pending"]
+        decided = approvals.decided_so_far(connection, ledger.tenant, asked)
         effects = effects_of(list(effect_rows(connection, ledger.tenant, run_id)))
     open_questions = [] if run.ended else asked
     return {
@@ -44,7 +45,7 @@ def run_view(
         "result": run.result,
         "failure": run.failure,
         "pending": {
-            "approvals": [pending_view(each) for each in open_questions],
+            "approvals": [pending_view(each, decided.get(each.approval_id, ())) for each in open_questions],
             "inputs": [],
             "unknown_operations": [operation_view(each) for each in found if _outcome_unknown(each)],
             "migration": lacks if run.reason == "migration" else None,
@@ -78,8 +79,8 @@ def summary_view(run: Run) -> Json:
     }
 
 
-def pending_view(approval: Approval) -> Json:
-    """A question as an approver needs it, with the commands that answer it."""
+def pending_view(approval: Approval, decided: Sequence[Decision] = ()) -> Json:
+    """A question as an approver needs it, with the answers that stand already and the commands that answer it."""
     answer = f"{approval.approval_id} --digest {approval.digest}"
     commands = {
         "approve": f"remit approve {answer}",
@@ -87,7 +88,7 @@ def pending_view(approval: Approval) -> Json:
         "edit": f"remit edit {answer} --set NAME=VALUE",
     }
     return {
-        **approval.shown(),
+        **approval.shown(decided),
         "policy_rule": approval.policy_rule,
         "resource": approval.resource,
         "resource_version": approval.resource_version,
