@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -57,8 +56,7 @@ def explain(
     """Say which rule decides and why: for a run, or for what somebody might ask for."""
     from service.policies import Policies
 
-    asked = (subject, agent, tool)
-    if (run_id is None) == (None in asked) and run_id is None:
+    if run_id is None and None in (subject, agent, tool):
         raise typer.BadParameter("Give a RUN, or --as ACTOR --agent AGENT --tool TOOL --args JSON.")
     with opened() as cases:
         policies = Policies(cases.parts, cases.actor)
@@ -68,7 +66,9 @@ def explain(
             found = policies.explain_use(str(subject), str(agent), str(tool), json_object("--args", arguments))
     if as_json:
         return print_json({"rulings": found})
-    _rulings(found)
+    for each in found:
+        said = f" (then: {each['then']})" if each.get("then") else ""
+        line(f"{each['what']}: {_words(each)}{said}")
 
 
 @policy.command("simulate")
@@ -91,12 +91,6 @@ def simulate(
         line(f"{found['asked']} questions of {found['runs']} runs; {len(found['differ'])} would be answered otherwise.")
     if fail and found["differ"]:
         raise typer.Exit(REFUSED)
-
-
-def _rulings(found: Sequence[Json]) -> None:
-    for each in found:
-        said = f" (then: {each['then']})" if each.get("then") else ""
-        line(f"{each['what']}: {_words(each)}{said}")
 
 
 def _words(ruling: Json) -> str:

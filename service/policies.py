@@ -6,16 +6,17 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from graphs.wiring import Parts
+from nodes.planner import use_of
 from nodes.planning import Refusal, aim_of, valid_arguments
 from service.sight import Sight
-from state.actor import Actor
+from state.actor import RULE, Actor
 from state.digest import Json
 from state.errors import InputInvalid, ToolError
 from state.operation import Operation
 from state.run import Run
 from store import approvals, operations, runs
 from store.database import Connection
-from tools.approving import Approving, question_of
+from tools.approving import question_of
 from tools.cedar import load
 from tools.contract import WriteTool, amount_of
 from tools.policy import CedarPolicy, Policy, Ruling, Use
@@ -45,8 +46,12 @@ class Policies:
         return {"version": cedar.version, "rules": shown}
 
     def explain_use(self, subject: str, agent_id: str, tool_name: str, arguments: Json) -> list[Json]:
-        """What this subject would meet: may they start the agent, may it use the tool so. Raises InputInvalid."""
-        tool = self._parts.agents.tools(self._parts.agents.get(agent_id).definition.agent_id).get(tool_name)
+        """What this subject would meet: may they start the agent, may it use the tool so.
+
+        Raises AgentNotFound, and InputInvalid for a tool or arguments that the agent does not have.
+        """
+        self._parts.agents.get(agent_id)
+        tool = self._parts.agents.tools(agent_id).get(tool_name)
         if tool is None:
             raise InputInvalid(f"The agent {agent_id} has no tool {tool_name!r}.")
         checked = valid_arguments(tool, arguments)
@@ -110,8 +115,7 @@ class Policies:
             if tool is None:
                 return Ruling(False, f"this program has no {operation.tool}", policy.version)
             try:
-                amount = amount_of(tool, operation.arguments) if isinstance(tool, WriteTool) else None
-                wanted = Use(run.requester, run.agent_id, tool, operation.arguments, operation.resource, amount)
+                wanted = use_of(run, tool, operation.arguments, operation.resource)
                 return policy.may_use(at, self._ledger.tenant, wanted)
             except ToolError as error:
                 return Ruling(False, f"{operation.tool} could not be asked: {error}", policy.version)
@@ -126,12 +130,12 @@ class Policies:
             return
         tool = self._parts.agents.tools(run.agent_id).get(operation.tool)
         for decision in approvals.decisions_of(connection, tenant, approval.approval_id):
-            if decision.approver.startswith("rule:"):
+            if decision.approver.startswith(RULE):
                 continue
 
             def decide(policy: Policy, at: Connection, approver: str = decision.approver) -> Ruling:
                 try:
-                    return Approving(policy).may(at, tenant, approver, question_of(approval, run.agent_id, tool))
+                    return policy.may_approve(at, tenant, approver, question_of(approval, run.agent_id, tool))
                 except ToolError as error:
                     return Ruling(False, f"{approval.tool} could not be asked: {error}", policy.version)
 
