@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -11,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from service.edge import print_json
-from service.options import AsJson, Limit, RunId, duration_ms, opened
+from service.options import AsJson, Limit, RunId, moment_ms, opened
+from service.printing import line, rows_or_json
 from state.errors import InputInvalid
 
 MOST_BYTES = 512 * 1024 * 1024
@@ -56,9 +56,7 @@ def export(
     said = {"file": str(out), "lines": lines, "head": document["head"], "key": document["signature"]["key"]}
     if as_json:
         return print_json(said)
-    from service.terminal import Screen
-
-    Screen().line(f"{out}: {lines} lines, head {said['head']}, signed with {said['key']}")
+    line(f"{out}: {lines} lines, head {said['head']}, signed with {said['key']}")
 
 
 @evidence.command("verify")
@@ -95,9 +93,7 @@ def public_key(as_json: AsJson = False) -> None:
     key = signer(settings_from_environment(), environment()).key
     if as_json:
         return print_json({"key": key})
-    from service.terminal import Screen
-
-    Screen().line(key)
+    line(key)
 
 
 def _document(file: Path) -> dict[str, Any]:
@@ -115,15 +111,12 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _say(effects: list[str], problems: list[str], document: dict[str, Any], key: str | None) -> None:
-    from service.terminal import Screen
-
-    screen = Screen()
-    for line in [*effects, *problems]:
-        screen.line(line)
+    for each in [*effects, *problems]:
+        line(each)
     by = document.get("signature")
     signed = cast(dict[str, Any], by).get("key") if isinstance(by, dict) else "nothing"
     compared = "" if key else ", which nobody vouches for: give the installation's key with --key"
-    screen.line(f"{len(effects)} effects, {len(problems)} problems; signed with {signed}{compared}")
+    line(f"{len(effects)} effects, {len(problems)} problems; signed with {signed}{compared}")
 
 
 def audit(
@@ -146,33 +139,9 @@ def audit(
     from service.auditing import Auditing
     from store.audit_search import Wanted
 
-    wanted = Wanted(actor, action, object_, _moment_ms("--since", since), _moment_ms("--until", until))
+    times = [moment_ms(option, given, ago=True) for option, given in (("--since", since), ("--until", until))]
+    wanted = Wanted(actor, action, object_, *times)
     with opened() as cases:
         found = Auditing(cases.parts, cases.actor).entries(wanted, after=after, limit=limit)
-    if as_json:
-        return print_json({"entries": found})
-    from service.terminal import Screen
-
-    if not found:
-        return Screen().line("There are no such entries.")
     columns = ("entry", "at", "actor", "via", "action", "object", "result", "rule", "detail")
-    rows = [[_shown(row[column]) for column in columns] for row in found]
-    Screen().table("", columns, rows)
-
-
-def _moment_ms(option: str, given: str | None) -> int | None:
-    """Milliseconds since 1970 UTC of a time, or of so long ago; a time without a zone is local time."""
-    if given is None:
-        return None
-    try:
-        return int(datetime.fromisoformat(given.strip()).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        return int(datetime.now(UTC).timestamp() * 1000) - duration_ms(option, given)
-    except typer.BadParameter:
-        raise typer.BadParameter(f"{option} {given!r}: give 30m, 2h, 7d (ago) or 2026-01-31T12:00:00Z.") from None
-
-
-def _shown(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+    rows_or_json("entries", columns, found, as_json, "There are no such entries.")

@@ -10,6 +10,7 @@ import typer
 
 from service.edge import print_json
 from service.options import AsJson, Limit, opened
+from service.printing import line, rows_or_json
 from state.digest import Json
 
 if TYPE_CHECKING:
@@ -74,10 +75,8 @@ def _print_sending(follow: bool, tried: int, next_at: int | None, as_json: bool)
 
     if as_json:
         return print_json({"tried": tried, "next_at": iso(next_at)})
-    from service.terminal import Screen
-
     if not follow:
-        Screen().line(f"Tried {tried}. Next one: {iso(next_at) or 'none'}. `remit messages` shows what became of them.")
+        line(f"Tried {tried}. Next one: {iso(next_at) or 'none'}. `remit messages` shows what became of them.")
 
 
 def _each(message_ids: list[str], what: Callable[[Messages], Callable[[str], Json]], as_json: bool) -> None:
@@ -89,10 +88,4 @@ def _each(message_ids: list[str], what: Callable[[Messages], Callable[[str], Jso
 
 
 def _print(rows: list[Json], as_json: bool) -> None:
-    if as_json:
-        return print_json({"messages": rows})
-    from service.terminal import Screen
-
-    if not rows:
-        return Screen().line("There are no such messages.")
-    Screen().table("", _COLUMNS, [[row[column] for column in _COLUMNS] for row in rows])
+    rows_or_json("messages", _COLUMNS, rows, as_json, "There are no such messages.")

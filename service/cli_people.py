@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from service.edge import print_json
-from service.options import AsJson, deadline_ms, opened
+from service.options import AsJson, moment_ms, opened
 from service.printing import line, rows_or_json
 from state.digest import Json
 
@@ -101,7 +101,7 @@ def make(
     bounds: Json = {each: value for each, value in given.items() if value is not None}
     if where:
         bounds["arguments"] = dict(_pair(each) for each in where)
-    until_ms = deadline_ms(until, "--until")
+    until_ms = moment_ms("--until", until)
     assert until_ms is not None
     with opened() as cases:
         made = cases.parts.rules.make(cases.actor, NewRule(name, tool, bounds, until_ms, why)).shown()

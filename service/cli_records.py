@@ -9,7 +9,8 @@ import typer
 
 from service.edge import print_json
 from service.options import AsJson, Limit, opened
-from service.printing import rows_or_json
+from service.printing import line, rows_or_json
+from state.actor import PERMITTED
 from state.digest import Json
 
 if TYPE_CHECKING:
@@ -20,11 +21,13 @@ grants = typer.Typer(help="Who may do what.", no_args_is_help=True)
 database = typer.Typer(help="The databases of the data directory.", no_args_is_help=True)
 
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="A user's name.")]
-Action = Annotated[str, typer.Argument(metavar="ACTION", help="start, approve, settle, budget, prune or write.")]
+Action = Annotated[str, typer.Argument(metavar="ACTION", help=f"{', '.join(PERMITTED)}, write or write:TOOL.")]
 Resource = Annotated[
     str,
     typer.Argument(
-        metavar="[RESOURCE]", help="An agent (start, budget), a tool (approve, settle), record:ID (write); * is all."
+        metavar="[RESOURCE]",
+        help="An agent (start, budget, control, see, evidence), a tool (approve, settle, rule), record:ID (write); "
+        "* is all.",
     ),
 ]
 
@@ -88,8 +91,6 @@ def upgrade(as_json: AsJson = False) -> None:
 def _changed(rows: list[Json], done: str, not_done: str, as_json: bool) -> None:
     if as_json:
         return print_json({"grants": rows})
-    from service.terminal import Screen
-
     for row in rows:
         said = done if row["changed"] else not_done
-        Screen().line(f"{said}: {row['subject']} {row['action']} {row['resource']}")
+        line(f"{said}: {row['subject']} {row['action']} {row['resource']}")

@@ -8,6 +8,7 @@ import typer
 
 from service.edge import print_json
 from service.options import AsJson, duration_ms, opened
+from service.printing import line
 
 
 def prune(
@@ -28,13 +29,12 @@ def prune(
         done = Retention(cases.parts, cases.actor).prune(age, dry_run=dry_run)
     if as_json:
         return print_json(done)
+    if not any(done["counts"].values()):
+        return line(f"No run that ended before {done['before']} can go.")
     from service.terminal import Screen
 
-    screen = Screen()
     verb = "would go" if dry_run else "removed"
-    if not any(done["counts"].values()):
-        return screen.line(f"No run that ended before {done['before']} can go.")
-    screen.table(
+    Screen().table(
         f"{verb}: ended before {done['before']}",
         ("what", "rows"),
         [[name.replace("_", " "), str(count)] for name, count in sorted(done["counts"].items()) if count],

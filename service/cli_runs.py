@@ -18,7 +18,7 @@ from service.options import (
     OtherEngine,
     RunId,
     Verbose,
-    deadline_ms,
+    moment_ms,
     opened,
 )
 from state.digest import Json
@@ -66,7 +66,7 @@ def ticket(
 
 
 def _start(agent_id: str, task: Json, engine: EngineName, deadline: str | None, as_json: bool, verbose: bool) -> None:
-    ends_at = deadline_ms(deadline)
+    ends_at = moment_ms("--deadline", deadline)
     with opened() as cases:
         run_id = cases.start(agent_id, task, engine.value, ends_at)
         carry_on(cases, run_id, engine.value, as_json=as_json, verbose=verbose)

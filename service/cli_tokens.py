@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from service.edge import print_json
-from service.options import AsJson, deadline_ms
+from service.options import AsJson, moment_ms
 
 tokens = typer.Typer(help="Bearer tokens for a server in service mode.", no_args_is_help=True)
 
@@ -25,7 +25,8 @@ def new(
     from graphs.wiring import settings_from_environment
     from service.tokens import new_token
 
-    token, line = new_token(subject, tenant or settings_from_environment().tenant, deadline_ms(expires, "--expires"))
+    expires_at = moment_ms("--expires", expires)
+    token, line = new_token(subject, tenant or settings_from_environment().tenant, expires_at)
     if as_json:
         return print_json({"token": token, "line": line})
     typer.echo(f"Give this to {subject}; it is not shown again:\n\n{token}\n")

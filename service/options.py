@@ -75,15 +75,21 @@ def duration_ms(option: str, given: str) -> int:
     return int(timedelta(**{_UNITS[unit]: int(amount)}).total_seconds()) * 1000
 
 
-def deadline_ms(given: str | None, option: str = "--deadline") -> int | None:
-    """Milliseconds since 1970 UTC of a duration from now or a time; a time without a zone is local time."""
+def moment_ms(option: str, given: str | None, *, ago: bool = False) -> int | None:
+    """Milliseconds since 1970 UTC of a time, or of a duration from now on (with `ago`, before now).
+
+    A time without a zone is local time. Raises BadParameter.
+    """
     if given is None:
         return None
     try:
         if _DURATION.match(given.strip()):
-            when = datetime.now(UTC) + timedelta(milliseconds=duration_ms(option, given))
+            span = timedelta(milliseconds=duration_ms(option, given))
+            when = datetime.now(UTC) - span if ago else datetime.now(UTC) + span
         else:
             when = datetime.fromisoformat(given.strip())
         return int(when.timestamp() * 1000)
     except (ValueError, OverflowError) as error:
-        raise typer.BadParameter(f"{option} {given!r}: give 30m, 2h, 1d or a time as 2026-01-31T12:00:00Z.") from error
+        span_too = "7d (ago)" if ago else "1d"
+        said = f"{option} {given!r}: give 30m, 2h, {span_too} or a time as 2026-01-31T12:00:00Z."
+        raise typer.BadParameter(said) from error

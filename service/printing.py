@@ -20,9 +20,14 @@ def line(text: str) -> None:
 
 
 def table(columns: tuple[str, ...], rows: Sequence[Json]) -> None:
+    """These columns of the rows; an object is written as JSON."""
     from service.terminal import Screen
 
-    Screen().table("", columns, [[row[column] for column in columns] for row in rows])
+    Screen().table("", columns, [[_cell(row[column]) for column in columns] for row in rows])
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
 def rows_or_json(name: str, columns: tuple[str, ...], rows: Sequence[Json], as_json: bool, nothing: str) -> None:

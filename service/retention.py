@@ -32,7 +32,7 @@ class Retention:
     batch: int = prune.BATCH
 
     def prune(self, older_than_ms: int, *, dry_run: bool = False) -> Json:
-        """`{before, dry_run, counts, owners}`: what went, or would go. Raises NotAllowed, InputInvalid."""
+        """`{before, dry_run, counts}`: what went, or would go, owners' files too. Raises NotAllowed, InputInvalid."""
         if older_than_ms < 0:
             raise InputInvalid("Only what is over can be pruned: give a time that lies behind.")
         before = self.parts.clock.now() - older_than_ms
