@@ -30,10 +30,17 @@ _WORDS = {
 
 def mask(lines: Lines, agents: Agents) -> None:
     """Mask in place. The timeline is left alone: its payloads are public, and its hashes are of what they are."""
-    texts = _task(lines, agents) | _operations(lines, agents) | _proposals(lines, agents)
+    texts = _task(lines, agents) | _operations(lines, agents) | _proposals(lines, agents) | _bounds(lines, agents)
+    ruled = [(line, line["detail"]["rule"]) for line in _ruled(lines)]
     for section, names in _WORDS.items():
         for line in lines[section]:
             line.update({name: without(line[name], texts) for name in names})
+    for line, rule in ruled:  # as it is in standing_rules, so that the two can be compared
+        line["detail"] = {**line["detail"], "rule": rule}
+    for rule in _rules(lines):
+        rule["why"] = without(rule["why"], texts)
+        if "arguments" in rule["bounds"]:
+            rule["bounds"]["arguments"] = without(rule["bounds"]["arguments"], texts)
 
 
 def _task(lines: Lines, agents: Agents) -> set[str]:
@@ -60,6 +67,26 @@ def _operations(lines: Lines, agents: Agents) -> set[str]:
         texts |= _masked(line, "arguments", masked(schema, line["arguments"]))
     for line in lines["approvals"]:
         texts |= _masked(line, "arguments", masked(schemas.get(line["operation_id"]), line["arguments"]))
+    return texts
+
+
+def _rules(lines: Lines) -> list[Json]:
+    """The standing rules, and what the audit knew of each when it decided."""
+    return lines["standing_rules"] + [line["detail"]["rule"] for line in _ruled(lines)]
+
+
+def _ruled(lines: Lines) -> list[Json]:
+    return [line for line in lines["audit"] if line["action"] == "approval.decide" and "rule" in line["detail"]]
+
+
+def _bounds(lines: Lines, agents: Agents) -> set[str]:
+    """Arguments that a rule is bound to are masked like those of an operation."""
+    agent_id, texts = lines["run"][0]["agent_id"] if lines["run"] else "", set[str]()
+    for rule in _rules(lines):
+        if "arguments" in rule["bounds"]:
+            found = masked(_schema(agents, agent_id, rule["tool"]), rule["bounds"]["arguments"])
+            rule["bounds"]["arguments"] = found.value
+            texts |= found.texts
     return texts
 
 

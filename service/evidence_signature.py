@@ -27,7 +27,7 @@ def wrong(document: dict[str, Any], trusted: str | None = None) -> list[str]:
         content = {name: value for name, value in line.items() if name != "signature"}
         if (line.get("format"), line["run_id"]) != (kind, document["run_id"]):
             found.append(f"{place}: it is no {kind} of this run")
-        elif not verified(by["key"], content, by["value"]):
+        elif {*by} != {"key", "value"} or not verified(by["key"], content, by["value"]):
             found.append(f"{place}: it is not signed, or was changed after it was")
         elif trusted not in (None, by["key"]):
             found.append(f"{place}: it is signed with another key, {by['key']}")
@@ -41,6 +41,8 @@ def verified(key: str, content: dict[str, Any], signature: str) -> bool:
         public, made = bytes.fromhex(key), bytes.fromhex(signature)
         holder, commitment, answer = _point(public), _point(made[:32]), int.from_bytes(made[32:], "little")
     except ValueError:
+        return False
+    if (public.hex(), made.hex()) != (key, signature):  # written otherwise: spaces, capital letters
         return False
     if len(public) != 32 or len(made) != 64 or answer >= ORDER:
         return False

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from service.evidence import Evidence, chained
-from service.evidence_check import Check
+from service.evidence_check import Check, digest
 from service.evidence_signature import wrong
 from service.signing import Signer, signer
 from state.actor import Actor
@@ -61,3 +61,15 @@ def another(value: Any) -> Any:
     if isinstance(value, list):
         return [*value, "x"]
     return {**value, "x": "x"}
+
+
+def retold(document: Document) -> Document:
+    """The same by somebody who makes the timeline fit as well, as if the ledger had been so."""
+    previous = "0" * 64
+    events = [{**line, "seq": seq} for seq, line in enumerate(document["sections"]["events"], 1)]
+    for line in events:
+        content = {name: each for name, each in line.items() if name != "hash"}
+        line["hash"] = previous = digest({**content, "previous": previous})
+    sections = {**document["sections"], "events": events}
+    ends = {"seq": len(events), "last_hash": previous}
+    return rechained(changed({**document, "sections": sections}, "run", 1, **ends))
