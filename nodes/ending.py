@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from nodes.result import result_of
 from state.digest import Json
-from state.run import TERMINAL, effect_of, effects_of
+from state.run import TERMINAL, effect_of
 from store import operations, runs
 from store.database import decode, encode
 from store.ledger import Facts
-from store.transaction import RunTransaction, effect_rows
+from store.transaction import RunTransaction
 from tools.settle import cancel_unclaimed
 
 
@@ -36,7 +36,7 @@ def _say(
     tx: RunTransaction, facts: Facts, status: str, reason: str, explanation: str
 ) -> tuple[dict[str, list[Json]], str]:
     """Write result and failure down; answers the effects as they are known now, and the summary."""
-    effects = effects_of(list(effect_rows(tx.connection, tx.tenant, tx.run_id)))
+    effects = operations.effects(tx.connection, tx.tenant, tx.run_id)
     made = operations.with_results(tx.connection, tx.tenant, tx.run_id, 1)
     result, failure = result_of(facts, made, status, reason, effects, explanation)
     tx.set(result=encode(result), failure=None if failure is None else encode(failure))

@@ -16,9 +16,9 @@ from nodes.driver import Driving
 from nodes.judge import Judge
 from nodes.standing import Standing, at_its_end, standing
 from state.errors import GuardRefused, NotAllowed, RunAlreadyTerminal
-from state.run import Lease, effect_of, effects_of
+from state.run import Lease, effect_of
+from store import operations
 from store.ledger import Facts, Ledger
-from store.transaction import effect_rows
 from tools.contract import CancelToken
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Node(ABC):
         """The display mirror: status, reason and effect as the ledger has them."""
         run = self.ledger.run(run_id)
         with self.ledger.database.read() as connection:
-            effects = effects_of(list(effect_rows(connection, self.ledger.tenant, run_id)))
+            effects = operations.effects(connection, self.ledger.tenant, run_id)
         return {"status": run.status, "reason": run.reason, "effect": effect_of(effects)}
 
 

@@ -12,11 +12,10 @@ from state.approval import Approval, Decision
 from state.clock import iso
 from state.digest import Json, digest_of
 from state.operation import Operation
-from state.run import Run, effect_of, effects_of
+from state.run import Run, effect_of
 from store import approvals, operations
 from store.doubt import Doubt
 from store.ledger import Ledger
-from store.transaction import effect_rows
 
 
 def run_view(
@@ -31,7 +30,7 @@ def run_view(
         found = operations.of_run(connection, ledger.tenant, run_id)
         asked = [each for each in approvals.of_run(connection, ledger.tenant, run_id) if each.status == "pending"]
         decided = approvals.decided_so_far(connection, ledger.tenant, asked)
-        effects = effects_of(list(effect_rows(connection, ledger.tenant, run_id)))
+        effects = operations.effects(connection, ledger.tenant, run_id)
     open_questions = [] if run.ended else asked
     return {
         **summary_view(run),

@@ -6,9 +6,8 @@ from sqlalchemy import select
 
 from state.digest import Json
 from state.events import FIRST_HASH, event_hash, public_event
-from store.database import Connection, Row, Statement, param
+from store.database import Connection, Row, Statement, decode, param
 from store.tables import events
-from store.transaction import decoded
 
 _PAGE = Statement(
     select(events)
@@ -40,4 +39,4 @@ def first_broken(connection: Connection, tenant: str, run_id: str) -> int | None
 
 def _rows(connection: Connection, tenant: str, run_id: str, after: int, limit: int) -> list[Row]:
     values = {"tenant": tenant, "run": run_id, "after": after, "limit": limit}
-    return [decoded(row, "payload") for row in connection.all(_PAGE, values)]
+    return [{**row, "payload": decode(row["payload"])} for row in connection.all(_PAGE, values)]

@@ -10,6 +10,7 @@ from state.approval import Needs
 from state.digest import Json
 from state.errors import OperationMismatch
 from state.operation import Operation, check_operation_move
+from state.run import effects_of
 from store.database import Connection, Row, Statement, decode, encode, inserting, param
 from store.tables import operations
 from store.transaction import RunTransaction
@@ -33,6 +34,18 @@ _SOURCES = Statement(
         operations.c.status == "committed",
     )
     .order_by(operations.c.turn, operations.c.idx)
+)
+_EFFECTS = Statement(
+    select(
+        operations.c.operation_id,
+        operations.c.tool,
+        operations.c.operation_key,
+        operations.c.effect,
+        operations.c.status,
+        operations.c.object_id,
+    )
+    .where(_OF_RUN, operations.c.effect == "write")
+    .order_by(operations.c.turn, operations.c.idx, operations.c.generation)
 )
 _MOVE = Statement(
     update(operations)
@@ -216,6 +229,11 @@ def with_results(
     """As `of_run`, each with its result."""
     rows = connection.all(_ALL, {"tenant": tenant, "run": run_id, "first": first_turn})
     return [(operation_of(row), decode(row["result"])) for row in rows]
+
+
+def effects(connection: Connection, tenant: str, run_id: str) -> dict[str, list[Json]]:
+    """The writes of a run, in order, by what is known of them: see `state.run.effects_of`."""
+    return effects_of(connection.all(_EFFECTS, {"tenant": tenant, "run": run_id}))
 
 
 def sources(connection: Connection, tenant: str, run_id: str, first_turn: int) -> list[Source]:

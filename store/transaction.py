@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from state.errors import StaleVersion
 from state.events import EVENT_TYPES, FIRST_HASH, end_event, event_hash
 from state.run import DRIVABLE, TERMINAL, check_move
-from store.database import Connection, Row, Statement, decode, encode, inserting, param
+from store.database import Connection, Row, Statement, encode, inserting, param
 from store.outbox import Outbox
-from store.tables import events, operations, runs
+from store.tables import events, runs
 
 _INSERT_EVENTS = inserting(events)
 _CLOSE: dict[tuple[str, ...], Statement] = {}
@@ -123,31 +122,3 @@ class RunTransaction:
             payloads = [payload for _, _, payload in self._events]
             self._outbox.write(self.connection, self.tenant, self.run, list(zip(rows, payloads, strict=True)))
         self.set(seq=seq, last_hash=previous)
-
-
-_EFFECT_ROWS = Statement(
-    select(
-        operations.c.operation_id,
-        operations.c.tool,
-        operations.c.operation_key,
-        operations.c.effect,
-        operations.c.status,
-        operations.c.object_id,
-    )
-    .where(
-        operations.c.tenant_id == param("tenant"),
-        operations.c.run_id == param("run"),
-        operations.c.effect == "write",
-    )
-    .order_by(operations.c.turn, operations.c.idx, operations.c.generation)
-)
-
-
-def effect_rows(connection: Connection, tenant: str, run_id: str) -> Sequence[Row]:
-    """The writes of a run, in order, as `state.run.effects_of` takes them."""
-    return connection.all(_EFFECT_ROWS, {"tenant": tenant, "run": run_id})
-
-
-def decoded(row: Row, *columns: str) -> Row:
-    """The row with these JSON columns as values."""
-    return {**row, **{column: decode(row[column]) for column in columns}}

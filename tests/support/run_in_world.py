@@ -11,10 +11,9 @@ from state.actor import Actor
 from state.approval import Approval
 from state.errors import RemitError
 from state.operation import Operation
-from state.run import Lease, Run, effect_of, effects_of
+from state.run import Lease, Run, effect_of
 from store import events, operations
 from store.ledger import Facts
-from store.transaction import effect_rows
 
 if TYPE_CHECKING:
     from tests.support.world import World
@@ -133,7 +132,7 @@ class RunInWorld:
     @property
     def effect(self) -> str:
         with self.world.parts.ledger.database.read() as connection:
-            return effect_of(effects_of(list(effect_rows(connection, "local", self.run_id))))
+            return effect_of(operations.effects(connection, "local", self.run_id))
 
     @property
     def questions(self) -> list[Approval]:
