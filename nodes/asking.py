@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -19,7 +19,7 @@ from nodes.driver import Driving
 from nodes.planning import read_proposal
 from nodes.standing import worst_of
 from state.budget import Usage, shortfall
-from state.digest import Json, canonical
+from state.digest import Json, json_object
 from state.errors import RETRYABLE, GuardRefused, ToolError
 from state.operation import Proposal
 from state.run import Lease
@@ -175,11 +175,5 @@ def plain(said: Any) -> Json:
         value = said.model_dump(mode="json") if isinstance(said, BaseModel) else said
     except Exception:  # a model of the decider's own
         value = None
-    if isinstance(value, dict):
-        value = cast(Json, value)
-        try:
-            if len(canonical(value)) <= MAX_PROPOSAL_BYTES:
-                return value
-        except (ValueError, TypeError, RecursionError):
-            pass
-    return {"kind": "unreadable", "type": type(said).__name__[:80]}
+    found = json_object(value, MAX_PROPOSAL_BYTES)
+    return {"kind": "unreadable", "type": type(said).__name__[:80]} if found is None else found

@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from state.acceptance import Expectation
-from state.digest import Json, canonical, digest_of, operation_digest, plain_text
+from state.digest import Json, canonical, digest_of, json_object, operation_digest, plain_text
 from state.errors import ToolError
 from state.operation import RESERVED_NAMES, Action, Proposal
 from store.operations import Planned, Source
@@ -177,13 +177,10 @@ def _text(given: Any, what: str) -> str | None:
 
 def preview_of(tool: WriteTool, arguments: Json) -> Json:
     """Raises ToolError unless it is a JSON object of bounded size."""
-    given: Any = foreign(lambda: tool.preview(arguments), "internal")
-    try:
-        if isinstance(given, dict) and len(canonical(cast(Json, given))) <= MAX_PREVIEW_BYTES:
-            return cast(Json, given)
-    except (ValueError, TypeError, RecursionError):
-        pass
-    raise ToolError("internal", f"The tool's preview is no JSON object of at most {MAX_PREVIEW_BYTES} bytes.")
+    preview = json_object(foreign(lambda: tool.preview(arguments), "internal"), MAX_PREVIEW_BYTES)
+    if preview is None:
+        raise ToolError("internal", f"The tool's preview is no JSON object of at most {MAX_PREVIEW_BYTES} bytes.")
+    return preview
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,16 @@ def canonical_plain(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
+def json_object(value: object, most_bytes: int) -> Json | None:
+    """The value, where it is a JSON object of at most so many bytes in canonical form; None for anything else."""
+    try:
+        if isinstance(value, dict) and len(canonical(cast(Json, value))) <= most_bytes:
+            return cast(Json, value)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return None
+
+
 def plain_text(text: str) -> str:
     """Text that every database and encoding can hold: lone surrogates and NUL become escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from state.clock import Permit
-from state.digest import Json, canonical, plain_text
+from state.digest import Json, json_object, plain_text
 from state.errors import RETRYABLE, ErrorClass, ToolError
 from state.operation import Operation
 from state.run import Lease
@@ -51,21 +51,12 @@ class ReadOutcome:
 def read(tool: ReadTool, call: Call) -> ReadOutcome:
     """Call a reading tool. Whatever it does, the answer is a value."""
     try:
-        result: Any = calling.read(tool, call)
-        return ReadOutcome(_plain_result(result))
+        result = json_object(calling.read(tool, call), MAX_RESULT_BYTES)
+        if result is None:
+            raise ToolError("internal", f"The result is not a JSON object of at most {MAX_RESULT_BYTES} bytes.")
+        return ReadOutcome(result)
     except ToolError as error:
         return ReadOutcome(None, error.error_class, plain_text(str(error)))
-
-
-def _plain_result(result: Any) -> Json:
-    """Raises ToolError unless a result is a JSON object of bounded size."""
-    if isinstance(result, dict):
-        try:
-            if len(canonical(cast(Json, result))) <= MAX_RESULT_BYTES:
-                return cast(Json, result)
-        except (ValueError, TypeError, RecursionError):
-            pass
-    raise ToolError("internal", f"The result is not a JSON object of at most {MAX_RESULT_BYTES} bytes.")
 
 
 class Gateway:
