@@ -53,7 +53,6 @@ _DECISIONS = Statement(
     .where(_OF_APPROVAL, decisions.c.withdrawn_at.is_(None))
     .order_by(decisions.c.at, decisions.c.approver)
 )
-_EVER = Statement(select(decisions).where(_OF_APPROVAL).order_by(decisions.c.at, decisions.c.number))
 _ANSWERS = Statement(
     select(func.count().label("answers")).where(_OF_APPROVAL, decisions.c.approver == param("approver"))
 )
@@ -156,7 +155,9 @@ def pending(connection: Connection, tenant: str, limit: int) -> list[Approval]:
 
 def decisions_of(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
     """The answers that stand."""
-    return _decisions(connection, _DECISIONS, tenant, approval_id)
+    names = [each.name for each in fields(Decision)]
+    rows = connection.all(_DECISIONS, {"tenant": tenant, "approval": approval_id})
+    return [Decision(**{name: row[name] for name in names}) for row in rows]
 
 
 def decided_so_far(connection: Connection, tenant: str, asked: Iterable[Approval]) -> dict[str, list[Decision]]:
@@ -166,17 +167,6 @@ def decided_so_far(connection: Connection, tenant: str, asked: Iterable[Approval
     """
     several = [each.approval_id for each in asked if each.quorum > 1]
     return {each: decisions_of(connection, tenant, each) for each in several}
-
-
-def decisions_ever(connection: Connection, tenant: str, approval_id: str) -> list[Decision]:
-    """Every answer there ever was, in order, the withdrawn ones too."""
-    return _decisions(connection, _EVER, tenant, approval_id)
-
-
-def _decisions(connection: Connection, statement: Statement, tenant: str, approval_id: str) -> list[Decision]:
-    names = [each.name for each in fields(Decision)]
-    rows = connection.all(statement, {"tenant": tenant, "approval": approval_id})
-    return [Decision(**{name: row[name] for name in names}) for row in rows]
 
 
 def approval_of(row: Row) -> Approval:
