@@ -15,7 +15,7 @@ ROWS = dict(re.findall(r"^\| ([A-Z]\d+) \| .+ \| (.+) \|$", PAGE, re.MULTILINE))
 IDS = [
     *[f"C{number}" for number in (*range(1, 16), 17)],
     *[f"X{number}" for number in range(1, 17)],
-    *[f"A{number}" for number in (1, 3, 4, 6, 8, *range(10, 14), *range(16, 19))],
+    *[f"A{number}" for number in (1, 3, 4, 6, 8, *range(10, 14), *range(15, 19))],
     *[f"K{number}" for number in range(1, 13)],
     *[f"S{number}" for number in range(1, 5)],
 ]
