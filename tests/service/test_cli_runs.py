@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from graphs.wiring import Parts, Settings, open_parts
 from state.errors import RemitError
 from tests.support.cli import Cli, asked
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "ticket_service" / "remit-tools.toml"
 FIELDS = {
     "run_id", "status", "status_reason", "effect", "effects", "result", "pending", "operations", "agent_id",
     "agent_version_id", "session_id", "desired_action", "status_version", "engine", "created_by", "budget",
@@ -248,3 +253,27 @@ def test_trouble_while_driving_names_the_run(remit: Cli, monkeypatch: pytest.Mon
 
     assert said.code == 2
     assert "The disk is full.\nGo on with: remit resume " in said.json["error"]["message"]
+
+
+def test_show_says_what_a_run_needs_that_waits_for_another_program(remit: Cli):
+    run_id = remit.check().json["run_id"]
+    with closing(sqlite3.connect(remit.data / "ledger.sqlite")) as ledger:
+        ledger.execute("UPDATE runs SET state_version = 7")
+        ledger.commit()
+    remit("resume", run_id)
+
+    said, view = remit("show", run_id), remit.json("show", run_id).json
+
+    assert (view["status_reason"], view["pending"]["migration"]["needs"]) == ("migration", "state version 7")
+    assert "needs" in said.out
+    assert "state version 7; it was written in state version 7; this program writes 1 and knows no other" in said.out
+
+
+def test_show_says_in_what_an_agents_definition_has_changed(remit: Cli, monkeypatch: pytest.MonkeyPatch):
+    view = remit.check().json
+    monkeypatch.setenv("REMIT_TOOLS", str(EXAMPLE))
+    remit("resume", view["run_id"])
+
+    said = remit("show", view["run_id"])
+
+    assert f"{view['agent_version_id']}; here catalog-check differs in tools (without create_ticket@1)" in said.out
