@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 import re
 import secrets
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from service.identity import Identified, IdentityUnavailable
-from state.actor import is_a_subject
+from state.actor import SUBJECTS, is_a_subject
 from state.clock import Clock
 from state.errors import InputInvalid, ToolError
 from tools.secrets import REFERENCE, Secrets
@@ -51,16 +52,13 @@ class Token:
 def new_token(subject: str, tenant: str, expires: int | None) -> tuple[str, str]:
     """A token, which is kept nowhere, and its line for the file. Raises InputInvalid for a name nobody can have."""
     if not is_a_subject(subject):
-        raise InputInvalid(f"Nobody can be called {subject!r}: give 1 to 200 printable characters, and not 'remit'.")
+        raise InputInvalid(f"Nobody can be called {subject!r}: {SUBJECTS}.")
     token = PREFIX + secrets.token_urlsafe(32)
-    until = ""
+    texts = {"subject": subject, "tenant": tenant}
+    fields = [f"{name} = {json.dumps(text, ensure_ascii=False)}" for name, text in texts.items()]  # as TOML has them
     if expires is not None:
-        until = f", expires = {datetime.fromtimestamp(expires // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return token, f'"sha256:{_sha256(token)}" = {{ subject = {_quoted(subject)}, tenant = {_quoted(tenant)}{until} }}'
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        fields.append(f"expires = {datetime.fromtimestamp(expires // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}")
+    return token, f'"sha256:{_sha256(token)}" = {{ {", ".join(fields)} }}'
 
 
 def _sha256(token: str) -> str:
@@ -177,7 +175,7 @@ def _token(where: str, name: str, given: Any) -> Token:
     fields = cast(dict[str, Any], given)
     subject, tenant = fields.get("subject"), fields.get("tenant")
     if not is_a_subject(subject):
-        raise InputInvalid(f"{where}, subject: give 1 to 200 printable characters, and not 'remit'.")
+        raise InputInvalid(f"{where}, subject: {SUBJECTS}.")
     if not isinstance(tenant, str) or not tenant:
         raise InputInvalid(f"{where}, tenant: name the tenant, as REMIT_TENANT does (by default local).")
     return Token(name, cast(str, subject), tenant, _expires(where, fields.get("expires")))

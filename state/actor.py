@@ -22,6 +22,10 @@ ROLES = ("user", "lead", "builder", "operator", "approver", "auditor")
 MAX_SUBJECT = 200
 REMIT_ITSELF = "remit"
 RULE = "rule:"  # how a standing rule is named as an approver
+SUBJECTS = (
+    f"give 1 to {MAX_SUBJECT} printable characters without spaces around them, and not {REMIT_ITSELF!r}, or {RULE!r} at"
+    " the beginning"
+)
 
 
 def is_a_subject(name: object) -> bool:
@@ -45,10 +49,7 @@ class Actor:
 
     def __post_init__(self) -> None:
         if self.via != REMIT_ITSELF and not is_a_subject(self.subject):
-            raise InputInvalid(
-                f"Nobody can be called {self.subject[:MAX_SUBJECT]!r} here: take printable characters without spaces"
-                f" around them, at most {MAX_SUBJECT}, and not {REMIT_ITSELF!r} or {RULE!r} at the beginning."
-            )
+            raise InputInvalid(f"Nobody can be called {self.subject[:MAX_SUBJECT]!r} here: {SUBJECTS}.")
 
 
 _acting: ContextVar[Actor | None] = ContextVar("remit_actor", default=None)
