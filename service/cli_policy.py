@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from service.edge import REFUSED, print_json
+from service.edge import ENDED_OTHERWISE, print_json
 from service.options import AsJson, Limit, opened
 from service.printing import json_object, line, table
 from state.digest import Json
@@ -75,7 +75,7 @@ def explain(
 def simulate(
     named: Annotated[str, typer.Option("--policy", metavar="SET|FILES", help="The policy to try.")],
     limit: Limit = 100,
-    fail: Annotated[bool, typer.Option("--fail-if-different", help="Exit with 2 if anything would differ.")] = False,
+    fail: Annotated[bool, typer.Option("--fail-if-different", help="Exit with 4 if anything would differ.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Put the questions of the recorded runs to another policy, and show where it would decide otherwise."""
@@ -90,7 +90,7 @@ def simulate(
             line(f"{each['run_id']}: {each['what']}: {_words(each['now'])} -> {_words(each['then'])}")
         line(f"{found['asked']} questions of {found['runs']} runs; {len(found['differ'])} would be answered otherwise.")
     if fail and found["differ"]:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(ENDED_OTHERWISE)
 
 
 def _words(ruling: Json) -> str:

@@ -79,7 +79,7 @@ def test_simulate_shows_where_recorded_runs_would_go_otherwise_under_another_pol
     assert [(each["what"], each["then"]["asks"]["quorum"]) for each in two.json["differ"]] == [
         ("ada use create_ticket", 2)
     ]
-    assert (two.code, same.code, same.json["asked"], same.json["differ"]) == (2, 0, 3, [])
+    assert (two.code, same.code, same.json["asked"], same.json["differ"]) == (4, 0, 3, [])
 
 
 def test_roles_are_given_and_taken_by_the_user_of_the_data_alone(remit: Cli):
