@@ -56,6 +56,9 @@ AMONG_DOUBLES = (
     "a_run_is_paused_and_taken_over",
     "an_effect_is_taken_back",
     "a_process_dies_after_its_claim",
+    "two_people_have_to_say_yes",
+    "a_question_goes_on_to_a_second_role",
+    "a_rule_says_yes_and_ends",
 )
 
 
