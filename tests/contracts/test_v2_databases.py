@@ -110,6 +110,8 @@ def test_an_old_ledger_is_not_opened_before_it_is_upgraded(folder: Path) -> None
     with pytest.raises(DatabaseTooOld, match="remit db upgrade"):
         open_parts(Settings(folder, USER))
 
+
+def test_the_upgrade_leads_from_that_version_to_this_one(folder: Path) -> None:
     assert upgrade(folder / "ledger.sqlite", "ledger") == ("0002", LEDGER_HEAD)
 
 
