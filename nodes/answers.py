@@ -187,16 +187,17 @@ class Answers:
             operations.move(tx, operation, "awaiting_approval")
 
     def _check(self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts) -> Ruling:
+        tool = self._agents.tools(facts.run.agent_id).get(approval.tool)
+        says_no = answer.type == "reject" or facts.run.ended
+        question = answerable(approval, facts.run.agent_id, tool, says_no=says_no)
+        ruling = self._approving.may(tx.connection, tx.tenant, actor.subject, question)
+        if not ruling.allowed:
+            raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
         if facts.run.ended:
             stands = self._standing(tx, approval)
             raise RunAlreadyTerminal(
                 f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it. What stands: {stands}."
             )
-        tool = self._agents.tools(facts.run.agent_id).get(approval.tool)
-        question = answerable(approval, facts.run.agent_id, tool, says_no=answer.type == "reject")
-        ruling = self._approving.may(tx.connection, tx.tenant, actor.subject, question)
-        if not ruling.allowed:
-            raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
         if approval.status == "expired":
             raise ApprovalExpired(
                 f"Approval {approval.approval_id} has expired; `remit approvals` shows what is asked now."

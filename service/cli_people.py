@@ -71,7 +71,7 @@ def _change_role(change: str, subject: str, role: str, as_json: bool) -> None:
 def list_rules(as_json: AsJson = False) -> None:
     """List standing rules, those that ended too."""
     with opened() as cases:
-        found = [each.shown() for each in cases.parts.rules.all()]
+        found = cases.rules()
     columns = ("name", "version", "tool", "bounds", "maker", "until", "ended_at", "why")
     rows_or_json("rules", columns, found, as_json, "There is no standing rule.")
 

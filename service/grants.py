@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from graphs.wiring import Parts
+from service.sight import Sight
 from state.actor import ROLES, Actor, is_a_subject
 from state.digest import Json
 from state.errors import InputInvalid, NotAllowed
@@ -53,11 +54,15 @@ class Grants:
         self._actions = _with_configured([f"write:{tool.name}" for tool in parts.configured])
 
     def all(self) -> list[Json]:
-        """Every row that is in force now."""
+        """The rows that are in force now: the actor's own, or all for who may read the audit."""
         with self._ledger.database.read() as connection:
             held = permissions.permission_rows(connection, self._ledger.tenant)
         rows = held + self._parts.business.grants()
-        return sorted(rows, key=lambda row: (row["subject"], row["action"], row["resource"]))
+        return sorted(self._shown(rows), key=lambda row: (row["subject"], row["action"], row["resource"]))
+
+    def _shown(self, rows: list[Json]) -> list[Json]:
+        every = Sight(self._parts, self._actor).may("audit")
+        return [each for each in rows if every or each["subject"] == self._actor.subject]
 
     def give(self, subject: str, action: str, resource: str) -> list[Json]:
         """Rows with `changed`: false where one was there. Raises InputInvalid, AgentNotFound, NotAllowed."""
@@ -93,9 +98,9 @@ class Grants:
     # --- roles ----------------------------------------------------------------------------------------------
 
     def members(self) -> list[Json]:
-        """Each with `subject, role, granted_by, granted_at`."""
+        """Each with `subject, role, granted_by, granted_at`; the actor's own, or all for who may read the audit."""
         with self._ledger.database.read() as connection:
-            return permissions.members(connection, self._ledger.tenant)
+            return self._shown(permissions.members(connection, self._ledger.tenant))
 
     def join(self, subject: str, role: str) -> bool:
         """Give a role; False if the subject had it. Raises InputInvalid, NotAllowed."""

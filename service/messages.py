@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphs.wiring import Parts
+from nodes.refusals import noted
+from service.sight import Sight
 from state.actor import Actor
 from state.clock import iso
 from state.digest import Json
@@ -22,14 +24,16 @@ class Messages:
     actor: Actor
 
     def all(self, status: str | None, limit: int) -> list[Json]:
-        """The newest first; `status` is pending, sent, dead, or None for any."""
+        """The newest first; `status` is pending, sent, dead, or None for any. Raises NotAllowed."""
         ledger = self.parts.ledger
+        Sight(self.parts, self.actor).must("watch", "list messages")
         with ledger.database.read() as connection:
             return [message_view(each) for each in outbox.listed(connection, ledger.tenant, status, limit)]
 
     def retry(self, message_id: str) -> Json:
-        """A dead message gets all its tries anew. Raises NotFound, Conflict."""
+        """A dead message gets all its tries anew. Raises NotFound, Conflict, NotAllowed."""
         ledger = self.parts.ledger
+        self._must_control("message.retry", message_id)
         with ledger.database.write() as connection:
             message, now = self._message(connection, message_id), ledger.clock.now()
             if not outbox.again(connection, ledger.tenant, message_id, now):
@@ -39,14 +43,19 @@ class Messages:
             return message_view(self._message(connection, message_id))
 
     def drop(self, message_id: str) -> Json:
-        """A pending message is sent no more. Raises NotFound, Conflict."""
+        """A pending message is sent no more. Raises NotFound, Conflict, NotAllowed."""
         ledger = self.parts.ledger
+        self._must_control("message.drop", message_id)
         with ledger.database.write() as connection:
             message, now = self._message(connection, message_id), ledger.clock.now()
             if not outbox.drop(connection, ledger.tenant, message_id, f"Dropped by {self.actor.subject}.", now):
                 raise Conflict(f"Message {message_id} is {message.status} already: only a pending one can be dropped.")
             self._note(connection, "message.drop", message_id, now)
             return message_view(self._message(connection, message_id))
+
+    def _must_control(self, action: str, message_id: str) -> None:
+        with noted(self.parts.ledger, self.actor, action, f"message:{message_id}"):
+            Sight(self.parts, self.actor).must("control", "retry or drop messages")
 
     def _message(self, connection: Connection, message_id: str) -> Message:
         found = outbox.get(connection, self.parts.ledger.tenant, message_id)

@@ -38,6 +38,7 @@ class Policies:
         self._parts = parts
         self._ledger = parts.ledger
         self._sight = Sight(parts, actor)
+        self._actor = actor
 
     def rules(self, named: str | None) -> Json:
         """`{version, rules}` of what is named, or of the policy in force. Raises InputInvalid."""
@@ -48,8 +49,11 @@ class Policies:
     def explain_use(self, subject: str, agent_id: str, tool_name: str, arguments: Json) -> list[Json]:
         """What this subject would meet: may they start the agent, may it use the tool so.
 
-        Raises AgentNotFound, and InputInvalid for a tool or arguments that the agent does not have.
+        Raises AgentNotFound, InputInvalid for a tool or arguments that the agent does not have, and NotAllowed to ask
+        for somebody else without the permission to read the audit.
         """
+        if subject != self._actor.subject:
+            self._sight.must("audit", "ask what somebody else would meet")
         self._parts.agents.get(agent_id)
         tool = self._parts.agents.tools(agent_id).get(tool_name)
         if tool is None:
@@ -88,7 +92,8 @@ class Policies:
         with self._ledger.database.read() as connection:
             found = runs.recent(connection, self._ledger.tenant, limit)
         for run in found:
-            self._sight.must_see(run)
+            if not self._sight.sees(run):
+                continue
             with self._ledger.database.read() as connection:
                 for each in self._asked(connection, run):
                     asked += 1

@@ -27,6 +27,16 @@ class Sight:
             tenant, agent_id = self._ledger.tenant, run.agent_id
             return self._parts.policy.may(connection, tenant, self._subject, action, agent_id, own=own)
 
+    def may(self, action: Action) -> bool:
+        """About everything there is of it: all runs, all tools, the tenant."""
+        with self._ledger.database.read() as connection:
+            return self._parts.policy.may(connection, self._ledger.tenant, self._subject, action, "*").allowed
+
+    def must(self, action: Action, what: str) -> None:
+        """Raises NotAllowed."""
+        if not self.may(action):
+            raise NotAllowed(f"{self._subject} may not {what}: it takes the permission {action}, for all (*).")
+
     def sees(self, run: Run) -> bool:
         return self.ruling("see", run).allowed
 

@@ -174,13 +174,14 @@ class UseCases:
     def doubt(self) -> list[Json]:
         """Effects whose outcome is unknown, the oldest first; not those that a driver works on at this moment.
 
-        Arguments are left out (None) for who may only watch the run; a run that one may not watch is left out.
+        For who may only watch a run, arguments, key and detail are None; a run that one may not watch is left out.
         """
         with self._ledger.database.read() as connection:
             found = doubt.in_doubt(connection, self._ledger.tenant)
         known = [each for each in found if self._sight.ruling("watch", each.run).allowed]
+        hidden = dict.fromkeys(("arguments", "key", "detail"))
         return [
-            doubt_view(each) | ({} if self._sight.sees(each.run) else {"arguments": None})
+            doubt_view(each) | ({} if self._sight.sees(each.run) else hidden)
             for each in known
             if not self._driver_alive(each.run)
         ]
@@ -235,10 +236,23 @@ class UseCases:
         """Take one's own answer back. Raises what `Answers.withdraw` raises."""
         self.parts.answers.withdraw(self.actor, approval_id)
 
+    def rules(self) -> list[Json]:
+        """Standing rules, those that ended too: the actor's own, or all for who may read the audit."""
+        every = self._sight.may("audit")
+        return [each.shown() for each in self.parts.rules.all() if every or each.maker == self.actor.subject]
+
     # --- records --------------------------------------------------------------------------------------------
 
     def tickets(self, limit: int) -> list[Json]:
-        """Newest first; `withdrawn` is the id of the withdrawal of a ticket that no longer holds, or None."""
+        """Newest first; `withdrawn` is the id of the withdrawal of a ticket that no longer holds, or None.
+
+        Those that were made in the actor's name, or all for who may see all runs.
+        """
         withdrawn = {each["ticket"]: each["object_id"] for each in self.parts.business.objects("withdrawal", limit)}
         found = self.parts.business.objects("ticket", limit)
-        return [{**each, "withdrawn": withdrawn.get(each["object_id"])} for each in found]
+        every, mine = self._sight.may("see"), self.actor.subject
+        return [
+            {**each, "withdrawn": withdrawn.get(each["object_id"])}
+            for each in found
+            if every or each["created_by"] == mine
+        ]

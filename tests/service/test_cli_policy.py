@@ -245,3 +245,39 @@ def test_nobody_is_called_as_remit_itself_or_a_standing_rule_is(remit: Cli):
         assert remit.json("show", user=name).error == "INPUT_VALIDATION_FAILED"
         assert remit.json("roles", "give", name, "approver").error == "INPUT_VALIDATION_FAILED"
         assert remit.json("grants", "give", name, "approve").error == "INPUT_VALIDATION_FAILED"
+
+
+def test_a_stranger_is_shown_nobody_elses_tickets_roles_rules_grants_or_messages(remit: Cli):
+    remit.json("approve", asked(remit.json("run", "ticket", *TICKET))["id"])
+    remit.json("roles", "give", "bob", "approver")
+    remit.json("rules", "make", "r", "--tool", "create_ticket", "--until", "1h", "--why", "w", "--agent", "ticket")
+    lists = {"tickets": ("tickets", "list"), "roles": ("roles", "list"), "rules": ("rules", "list")}
+    lists["grants"] = ("grants", "list")
+
+    eve = {name: remit.json(*command, user="eve").json[name] for name, command in lists.items()}
+    ada = {name: len(remit.json(*command).json[name]) for name, command in lists.items()}
+    explained = remit.json(
+        *("policy", "explain", "--as", "ada", "--agent", "ticket", "--tool", "create_ticket"), user="eve"
+    )
+
+    assert eve == {"tickets": [], "roles": [], "rules": [], "grants": []}
+    assert ada["tickets"] == ada["roles"] == ada["rules"] == 1 < ada["grants"]
+    assert [explained.error, remit.json("messages", user="eve").error] == ["POLICY_DENIED"] * 2
+    assert remit.json("messages", "drop", "m", user="eve").error == "POLICY_DENIED"
+
+
+def test_a_stranger_is_not_told_how_a_run_ended_by_answering_it(remit: Cli):
+    approval = asked(remit.json("run", "ticket", *TICKET))
+    remit.json("approve", approval["id"])
+
+    answered = remit.json("approve", approval["id"], user="eve")
+
+    assert (answered.error, "ada" in answered.json["error"]["message"]) == ("NOT_AN_APPROVER", False)
+
+
+def test_simulate_leaves_out_the_runs_that_one_may_not_see(remit: Cli):
+    remit.json("run", "ticket", *TICKET)
+
+    found = remit.json("policy", "simulate", "--policy", "service", user="eve")
+
+    assert (found.code, found.json["asked"], found.json["differ"]) == (0, 0, [])
