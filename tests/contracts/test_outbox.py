@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from service.retention import Retention
-from state.actor import Actor
 from state.budget import Budget
 from state.run import REASONS, TERMINAL
 from store import approvals
+from store.ledger import REMIT
 from store.outbox import NOTIFIED
 from tests.support.faults import CannotBeAsked, Crash, crashing_ledger
 from tests.support.hook_receiver import KEY
@@ -89,7 +89,7 @@ def test_a_question_that_went_on_to_others_says_so(told: Told) -> None:
     with told.world.parts.ledger.database.write() as connection:
         connection._raw.execute("UPDATE approvals SET role = 'first', escalate_to = 'second'")
 
-    with told.world.parts.ledger.control(run.run_id, Actor("remit")) as tx:
+    with told.world.parts.ledger.control(run.run_id, REMIT) as tx:
         assert approvals.escalate(tx, run.question)
         tx.event("approval.escalated", {"approval_id": run.question.approval_id})
 

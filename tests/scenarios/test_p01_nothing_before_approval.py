@@ -122,7 +122,7 @@ def test_an_edit_for_a_tool_that_this_program_does_not_have_is_refused(world: Wo
         {"decisions": [{"approval_id": asked.approval_id, "digest": asked.digest, "type": "edit", "arguments": edited}]}
     )
 
-    assert "this program does not have create_note" in str(refusal)
+    assert "without create_note@1" in str(refusal)
     assert (run.question, world.notes) == (asked, [])
 
 
