@@ -12,6 +12,7 @@ from typing import Any
 
 from nodes.agent import Agents
 from nodes.authorize import cites_of
+from nodes.concerned import Concerned
 from nodes.due import look
 from nodes.judge import Judge
 from nodes.planner import Planner
@@ -32,11 +33,12 @@ from state.errors import (
     StoreError,
 )
 from state.operation import Operation
+from state.run import Run
 from store import approvals, audit, operations
 from store.ledger import Facts, Ledger
 from store.operations import Planned
 from store.transaction import RunTransaction
-from tools.approving import Approving, answerable, enough, record
+from tools.approving import enough, record
 from tools.policy import Policy, Ruling
 
 Shown = Callable[[], Sequence[Any]]
@@ -64,24 +66,22 @@ class Answers:
         self._agents = agents
         self._judge = judge
         self._planner = Planner(ledger, policy)
-        self._approving = Approving(policy)
+        self._concerned = Concerned(agents, policy)
 
     def record(self, actor: Actor, run_id: str, value: Any, shown: Shown = nothing_shown) -> Recorded:
         """Record whatever somebody sent in answer to a run's question.
 
         `shown` gives the interrupts that are pending on the run's thread (objects with `id` and `value`, or dicts with
         these keys); an answer without approval ids counts only if they show exactly what is pending in the ledger.
-        Raises RunNotFound, RunAlreadyTerminal, StoreError; a bad answer raises nothing, it is in `refused`.
+        Raises RunNotFound, RunAlreadyTerminal (NotAnApprover for whom an ended run does not concern), StoreError; a bad
+        answer raises nothing, it is in `refused`.
         """
         look(self._ledger, run_id)
         run = self._ledger.run(run_id)
         if run.ended:
-            self._audit_refusal(actor, run_id, f"the run has ended ({run.status})")
-            raise RunAlreadyTerminal(f"Run {run_id} has ended ({run.status}, {run.reason}); no answer changes it.")
-        facts = self._ledger.facts(run_id)
-        pending = facts.questions
+            raise self._too_late(actor, run)
         try:
-            answers = read_answers(value, shown, pending)
+            answers = read_answers(value, shown, self._ledger.facts(run_id).questions)
         except BadAnswer as bad:
             return Recorded(refused=[self._refuse(actor, run_id, AnswerRefused(str(bad)))])
         recorded = Recorded()
@@ -171,6 +171,8 @@ class Answers:
         facts = self._ledger.facts_in(tx.connection, tx.run_id)
         approval = approvals.get(tx.connection, tx.tenant, approval_id)
         assert approval is not None
+        if not self._concerned.by_question(tx.connection, tx.tenant, actor.subject, approval, facts.run):
+            raise NotAnApprover(f"{actor.subject} has not answered approval {approval_id}.")
         if facts.run.ended:
             raise RunAlreadyTerminal(f"Run {tx.run_id} has ended ({facts.run.status}); its answers stand.")
         operation = next((each for each in facts.operations if each.operation_id == approval.operation_id), None)
@@ -187,16 +189,14 @@ class Answers:
             operations.move(tx, operation, "awaiting_approval")
 
     def _check(self, tx: RunTransaction, actor: Actor, answer: Answer, approval: Approval, facts: Facts) -> Ruling:
-        tool = self._agents.tools(facts.run.agent_id).get(approval.tool)
-        says_no = answer.type == "reject" or facts.run.ended
-        question = answerable(approval, facts.run.agent_id, tool, says_no=says_no)
-        ruling = self._approving.may(tx.connection, tx.tenant, actor.subject, question)
+        run, says_no = facts.run, answer.type == "reject" or facts.run.ended
+        ruling = self._concerned.ruling(tx.connection, tx.tenant, actor.subject, approval, run, says_no=says_no)
         if not ruling.allowed:
             raise NotAnApprover(f"{actor.subject} may not decide about {approval.tool} ({ruling.rule}).")
-        if facts.run.ended:
+        if run.ended:
             stands = self._standing(tx, approval)
             raise RunAlreadyTerminal(
-                f"Run {tx.run_id} has ended ({facts.run.status}); no answer changes it. What stands: {stands}."
+                f"Run {tx.run_id} has ended ({run.status}); no answer changes it. What stands: {stands}."
             )
         if approval.status == "expired":
             raise ApprovalExpired(
@@ -265,7 +265,7 @@ class Answers:
 
     def _refuse(self, actor: Actor, run_id: str, error: RemitError) -> RemitError:
         with self._ledger.control(run_id, actor) as tx:
-            if not isinstance(error, RunAlreadyTerminal):
+            if tx.run["ended_at"] is None:
                 tx.event("approval.refused", {"why": error.code})
             self._append_refusal(tx, actor, str(error))
         return error
@@ -278,22 +278,20 @@ class Answers:
             audit.append(connection, ledger.tenant, now, actor, "approval.decide", name, "refused", detail=said)
         return error
 
-    def _audit_refusal(self, actor: Actor, run_id: str, why: str) -> None:
-        with self._ledger.control(run_id, actor) as tx:
-            self._append_refusal(tx, actor, why)
+    def _too_late(self, actor: Actor, run: Run) -> RemitError:
+        error: RemitError = RunAlreadyTerminal(
+            f"Run {run.run_id} has ended ({run.status}, {run.reason}); no answer changes it."
+        )
+        with self._ledger.control(run.run_id, actor) as tx:
+            if not self._concerned.by_run(tx.connection, tx.tenant, actor.subject, run):
+                error = NotAnApprover(f"{actor.subject} may not decide about anything in run {run.run_id}.")
+            self._append_refusal(tx, actor, str(error))
+        return error
 
     @staticmethod
     def _append_refusal(tx: RunTransaction, actor: Actor, why: str) -> None:
-        audit.append(
-            tx.connection,
-            tx.tenant,
-            tx.now,
-            actor,
-            "approval.decide",
-            f"run:{tx.run_id}",
-            "refused",
-            detail={"why": why[:1000]},
-        )
+        name, said = f"run:{tx.run_id}", {"why": why[:1000]}
+        audit.append(tx.connection, tx.tenant, tx.now, actor, "approval.decide", name, "refused", detail=said)
 
 
 def _operation_of(facts: Facts, approval: Approval) -> Operation:

@@ -235,6 +235,8 @@ def record_answer(opened: Parts, actor: Actor, run_id: str, answer: Any, shown: 
         _refuse(404, str(error))
     except RunAlreadyTerminal as error:
         _refuse(409, str(error))
+    except Denied as error:
+        _refuse(403, str(error))
     else:
         _tell(recorded, ids_needed)
 

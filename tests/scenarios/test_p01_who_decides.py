@@ -143,6 +143,38 @@ def test_nobody_takes_back_what_somebody_else_has_said(world: World) -> None:
     assert [each["result"] for each in world.audit if each["actor"] == "eve"] == ["refused"]
 
 
+def test_a_stranger_learns_nothing_of_a_run_by_answering_it_or_taking_back(world: World) -> None:
+    world.permit("bob", "approve", "create_note")
+    world.has_role("olga", "operator")
+    run = world.noter()
+    asked, approval_id = yes(run), run.question.approval_id
+    run.approve(by="bob")
+    before = run.timeline
+
+    with pytest.raises(NotAnApprover, match="eve may not decide about anything in run"):
+        run.answer(asked, by="eve")
+    for stranger in ("eve", "olga"):
+        with pytest.raises(NotAnApprover, match=f"^{stranger} has not answered approval {approval_id}[.]$"):
+            world.parts.answers.withdraw(Actor(stranger), approval_id)
+    for concerned in ("bob", USER, "olga"):  # who answered, who may answer, who may watch
+        with pytest.raises(RunAlreadyTerminal):
+            run.answer(asked, by=concerned)
+
+    assert run.timeline == before
+    assert [each["result"] for each in world.audit if each["actor"] == "eve"] == ["refused"] * 2
+
+
+def test_who_has_answered_may_know_that_it_is_too_late_to_take_that_back(world: World) -> None:
+    world.permit("bob", "approve")
+    run = world.noter().reject(by="bob", drive=False)
+    world.forbid("bob", "approve")
+
+    with pytest.raises(ApprovalAlreadyDecided, match="reject by bob"):
+        run.withdraw(by="bob")
+    with pytest.raises(NotAnApprover, match="eve has not answered"):
+        run.withdraw(by="eve")
+
+
 # --- escalation ---------------------------------------------------------------------------------------------------
 
 
