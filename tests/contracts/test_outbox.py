@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.retention import Retention
+from state.actor import Actor
 from state.budget import Budget
 from state.run import REASONS, TERMINAL
 from store import approvals
