@@ -36,7 +36,7 @@ def agent(ledger: Ledger, registry: Registry) -> Agent:
     )
     known = Known(lambda tool_id: registry.get(tool_id) is not None, ledger.made, ledger.maker)
     rules = CompensationRules(ledger.operation, tools, known)
-    return Agent(definition, Task, rules)
+    return Agent(definition, Task, rules, shows=rules.run_of)
 
 
 async def graph() -> Any:

@@ -40,6 +40,7 @@ class Accept:
         """
         agent = self._agents.get(agent_id)
         rule = self.check_start(actor, agent_id)
+        self._check_shown(actor, agent_id, agent.shows(given))
         new = NewRun(
             run_id=run_id,
             input=agent.rules.accept_input(given),
@@ -60,14 +61,30 @@ class Accept:
             ruling = self._policy.may(connection, ledger.tenant, actor.subject, "start", agent_id)
         if ruling.allowed:
             return ruling.rule
-        with ledger.database.write() as connection:
-            now = ledger.clock.now()
-            audit.append(
-                connection, ledger.tenant, now, actor, "run.start", f"agent:{agent_id}", "denied", rule=ruling.rule
-            )
+        self._note_denial(actor, agent_id, ruling.rule)
         if ruling.no == "emergency_stop":
             raise NotAllowed(f"Nothing is started now ({ruling.rule}). `remit stops` says who stopped it, and why.")
         raise NotAllowed(
             f"{actor.subject} may not start {agent_id}. Somebody who may can say:"
             f" remit grants give {actor.subject} start {agent_id}"
         )
+
+    def _check_shown(self, actor: Actor, agent_id: str, run_id: str | None) -> None:
+        """What a task shows of another run is for its requester and for who may see that run. Raises NotAllowed."""
+        if run_id is None:
+            return
+        ledger = self._ledger
+        run = ledger.run(run_id)
+        if run.requester == actor.subject:
+            return
+        with ledger.database.read() as connection:
+            ruling = self._policy.may(connection, ledger.tenant, actor.subject, "see", run.agent_id)
+        if not ruling.allowed:
+            self._note_denial(actor, agent_id, ruling.rule)
+            raise NotAllowed(f"{actor.subject} may not see run {run_id}, which {agent_id} would show ({ruling.rule}).")
+
+    def _note_denial(self, actor: Actor, agent_id: str, rule: str) -> None:
+        ledger = self._ledger
+        with ledger.database.write() as connection:
+            now, name = ledger.clock.now(), f"agent:{agent_id}"
+            audit.append(connection, ledger.tenant, now, actor, "run.start", name, "denied", rule=rule)

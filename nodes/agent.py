@@ -9,6 +9,7 @@ from typing import Any
 from nodes.deciders.decider import Decider
 from nodes.migrations import StateVersions
 from state.agent import AgentDefinition
+from state.digest import Json
 from state.errors import AgentNotFound, InputInvalid
 from store.ledger import Facts
 from tools.agent_rules import AgentRules
@@ -20,13 +21,15 @@ from tools.registry import Registry
 class Agent:
     """`task` is the TypedDict of its input, which Studio shows a form for.
 
-    `decider` is None exactly where the definition names none: then the first turn comes from the input.
+    `decider` is None exactly where the definition names none: then the first turn comes from the input. `shows` names
+    the run of which a task shows something, or None: only who may see that one may start with this task.
     """
 
     definition: AgentDefinition
     task: type[Any]
     rules: AgentRules
     decider: Decider | None = None
+    shows: Callable[[Json], str | None] = lambda _: None
 
     def __post_init__(self) -> None:
         if (self.decider is None) != (self.definition.decider is None):

@@ -45,6 +45,11 @@ class CompensationRules:
         self._tools = tools
         self._known = known
 
+    def run_of(self, given: Json) -> str | None:
+        """The run whose effect is named, None where none is. Raises OperationNotFound."""
+        operation_id: Any = given.get("operation")
+        return self._find(operation_id).run_id if isinstance(operation_id, str) and operation_id else None
+
     def accept_input(self, given: Json) -> Json:
         """Raises InputInvalid, OperationNotFound, and Conflict for what is not there to be taken back."""
         operation_id: Any = given.get("operation")

@@ -6,8 +6,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graphs.governed import open_graph
-from state.errors import Conflict, InputInvalid, OperationNotFound
-from tests.support.world import World
+from state.errors import Conflict, InputInvalid, NotAllowed, OperationNotFound
+from tests.support.world import USER, World
 
 
 def test_an_effect_that_is_not_wanted_any_more_is_taken_back_once_somebody_approves(world: World) -> None:
@@ -111,3 +111,31 @@ def test_what_no_tool_takes_back_is_said_to_be_so(world: World) -> None:
 
     with pytest.raises(Conflict, match="No tool takes back what create_note does; there is one for: create_ticket"):
         world.compensate(write.operation_id)
+
+
+def test_who_may_not_see_a_run_may_not_take_back_what_it_did_and_so_read_it(world: World) -> None:
+    world.has_role("ursula", "user")
+    world.parts.business.give(USER, "ursula", "write:withdrawal")
+    ticket = world.ticket().approve().ticket_made
+
+    with pytest.raises(NotAllowed, match="ursula may not see run") as refusal:
+        world.start("compensation", {"operation": ticket.operation_id}, by="ursula")
+    world.has_role("ursula", "auditor")
+    taking_back = world.start("compensation", {"operation": ticket.operation_id}, by="ursula")
+
+    assert str(ticket.object_id) not in str(refusal.value)
+    assert taking_back.status == "waiting/approval"
+    said = [(each["action"], each["result"]) for each in world.audit if each["actor"] == "ursula"]
+    assert said == [("run.start", "denied"), ("run.start", "accepted")]
+
+
+def test_whoever_asked_for_an_effect_may_have_it_taken_back(world: World) -> None:
+    world.has_role("ursula", "user")
+    for write in ("write:ticket", "write:withdrawal"):
+        world.parts.business.give(USER, "ursula", write)
+    given = {"source": "gazette 7", "field": "effective", "observed": "2026-03-01", "recorded": "2026-02-01"}
+    ticket = world.start("ticket", given, by="ursula").approve().ticket_made
+
+    taking_back = world.start("compensation", {"operation": ticket.operation_id}, by="ursula").approve()
+
+    assert (taking_back.status, len(world.withdrawals)) == ("succeeded/completed", 1)
