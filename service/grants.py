@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 
 from graphs.wiring import Parts
-from service.sight import Sight
+from service.sight import Sight, user_of_the_data
 from state.actor import ROLES, Actor, is_a_subject
 from state.digest import Json
 from state.errors import InputInvalid, NotAllowed
 from store import audit, permissions
-from store.ledger import REMIT
+from store.database import Connection
 
 # What the command line calls an action, and the rows that it stands for.
 ACTIONS: dict[str, tuple[str, ...]] = {
@@ -54,14 +54,14 @@ class Grants:
         self._actions = _with_configured([f"write:{tool.name}" for tool in parts.configured])
 
     def all(self) -> list[Json]:
-        """The rows that are in force now: the actor's own, or all for who may read the audit."""
+        """The rows that are in force now: the actor's own, or all for `Sight.knows_people`."""
         with self._ledger.database.read() as connection:
             held = permissions.permission_rows(connection, self._ledger.tenant)
         rows = held + self._parts.business.grants()
         return sorted(self._shown(rows), key=lambda row: (row["subject"], row["action"], row["resource"]))
 
     def _shown(self, rows: list[Json]) -> list[Json]:
-        every = Sight(self._parts, self._actor).may("audit")
+        every = Sight(self._parts, self._actor).knows_people()
         return [each for each in rows if every or each["subject"] == self._actor.subject]
 
     def give(self, subject: str, action: str, resource: str) -> list[Json]:
@@ -87,7 +87,7 @@ class Grants:
         return [self._change_row(change, subject, row, resource) for row in self._actions[action]]
 
     def _must_be_the_user(self, change: str, subject: str, detail: Json) -> None:
-        user = self._user_of_the_data()
+        user = user_of_the_data(self._ledger)
         if user != self._actor.subject:
             self._append(change, subject, "denied", detail)
             raise NotAllowed(
@@ -98,7 +98,7 @@ class Grants:
     # --- roles ----------------------------------------------------------------------------------------------
 
     def members(self) -> list[Json]:
-        """Each with `subject, role, granted_by, granted_at`; the actor's own, or all for who may read the audit."""
+        """Each with `subject, role, granted_by, granted_at`; the actor's own, or all for `Sight.knows_people`."""
         with self._ledger.database.read() as connection:
             return self._shown(permissions.members(connection, self._ledger.tenant))
 
@@ -129,29 +129,35 @@ class Grants:
     # --- rows -----------------------------------------------------------------------------------------------
 
     def _change_row(self, change: str, subject: str, action: str, resource: str) -> Json:
-        """Row and audit entry in one transaction of the ledger; a row of the business store is committed inside it."""
-        ledger, given = self._ledger, change == "grant.give"
+        """Row and audit entry in one transaction of the ledger.
+
+        A row of the business store is committed by itself: `begun` is in the audit before, what came of it after.
+        """
+        detail = {"action": action, "resource": resource}
+        at_target = action.startswith("write:")
+        if at_target:
+            self._append(change, subject, "begun", detail)
+        ledger = self._ledger
         with ledger.database.write() as connection:
-            now = ledger.clock.now()
-            if action.startswith("write:"):
-                business = self._parts.business
-                by = self._actor.subject
-                changed = (
-                    business.give(by, subject, action, resource)
-                    if given
-                    else business.revoke(subject, action, resource)
-                )
-            elif given:
-                by = self._actor.subject
-                changed = permissions.give(connection, ledger.tenant, now, by, subject, action, resource)
-            else:
-                changed = permissions.revoke(connection, ledger.tenant, subject, action, resource)
-            result = ("given" if given else "revoked") if changed else "unchanged"
-            detail = {"action": action, "resource": resource}
-            audit.append(
-                connection, ledger.tenant, now, self._actor, change, f"subject:{subject}", result, detail=detail
-            )
+            row = (subject, action, resource)
+            changed = self._at_target(change, *row) if at_target else self._here(connection, change, *row)
+            done = {"grant.give": "given", "grant.revoke": "revoked"}[change]
+            result = done if changed else "unchanged"
+            now, object_ = ledger.clock.now(), f"subject:{subject}"
+            audit.append(connection, ledger.tenant, now, self._actor, change, object_, result, detail=detail)
         return {"subject": subject, **detail, "changed": changed}
+
+    def _at_target(self, change: str, subject: str, action: str, resource: str) -> bool:
+        business = self._parts.business
+        if change == "grant.give":
+            return business.give(self._actor.subject, subject, action, resource)
+        return business.revoke(subject, action, resource)
+
+    def _here(self, connection: Connection, change: str, subject: str, action: str, resource: str) -> bool:
+        tenant, now, by = self._ledger.tenant, self._ledger.clock.now(), self._actor.subject
+        if change == "grant.give":
+            return permissions.give(connection, tenant, now, by, subject, action, resource)
+        return permissions.revoke(connection, tenant, subject, action, resource)
 
     def _append(self, change: str, subject: str, result: str, detail: Json) -> None:
         ledger = self._ledger
@@ -166,11 +172,3 @@ class Grants:
                 result,
                 detail=detail,
             )
-
-    def _user_of_the_data(self) -> str | None:
-        """The subject of the first grant that Remit itself gave: the very first entries of the audit."""
-        with self._ledger.database.read() as connection:
-            first = audit.entries(connection, self._ledger.tenant, 0, 1)
-        if not first or (first[0]["actor"], first[0]["via"]) != (REMIT.subject, REMIT.via):
-            return None
-        return str(first[0]["object"]).removeprefix("subject:")

@@ -11,7 +11,7 @@ from nodes.planning import Refusal, aim_of, valid_arguments
 from service.sight import Sight
 from state.actor import RULE, Actor
 from state.digest import Json
-from state.errors import InputInvalid, ToolError
+from state.errors import InputInvalid, NotAllowed, ToolError
 from state.operation import Operation
 from state.run import Run
 from store import approvals, operations, runs
@@ -52,8 +52,8 @@ class Policies:
         Raises AgentNotFound, InputInvalid for a tool or arguments that the agent does not have, and NotAllowed to ask
         for somebody else without the permission to read the audit.
         """
-        if subject != self._actor.subject:
-            self._sight.must("audit", "ask what somebody else would meet")
+        if subject != self._actor.subject and not self._sight.knows_people():
+            raise NotAllowed(f"{self._actor.subject} may not ask what somebody else would meet: it takes audit.")
         self._parts.agents.get(agent_id)
         tool = self._parts.agents.tools(agent_id).get(tool_name)
         if tool is None:

@@ -8,6 +8,8 @@ from state.approval import Approval
 from state.digest import Json
 from state.errors import NotAllowed
 from state.run import Run
+from store import audit
+from store.ledger import REMIT, Ledger
 from tools.approving import answerable
 from tools.policy import Action, Ruling
 
@@ -37,6 +39,10 @@ class Sight:
         if not self.may(action):
             raise NotAllowed(f"{self._subject} may not {what}: it takes the permission {action}, for all (*).")
 
+    def knows_people(self) -> bool:
+        """May the actor know what others may do? Who may read the audit, and the user of the data directory."""
+        return self.may("audit") or user_of_the_data(self._ledger) == self._subject
+
     def sees(self, run: Run) -> bool:
         return self.ruling("see", run).allowed
 
@@ -59,6 +65,15 @@ class Sight:
         question = answerable(approval, run.agent_id, tool, says_no=True)
         with self._ledger.database.read() as connection:
             return self._parts.policy.may_approve(connection, self._ledger.tenant, self._subject, question).allowed
+
+
+def user_of_the_data(ledger: Ledger) -> str | None:
+    """The subject of the first grant that Remit itself gave: the very first entries of the audit."""
+    with ledger.database.read() as connection:
+        first = audit.entries(connection, ledger.tenant, 0, 1)
+    if not first or (first[0]["actor"], first[0]["via"]) != (REMIT.subject, REMIT.via):
+        return None
+    return str(first[0]["object"]).removeprefix("subject:")
 
 
 def withheld(view: Json) -> Json:

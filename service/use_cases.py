@@ -5,6 +5,7 @@ Nothing here prints, asks or reads the environment. Everything is done for one a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager, suppress
 
@@ -237,8 +238,8 @@ class UseCases:
         self.parts.answers.withdraw(self.actor, approval_id)
 
     def rules(self) -> list[Json]:
-        """Standing rules, those that ended too: the actor's own, or all for who may read the audit."""
-        every = self._sight.may("audit")
+        """Standing rules, those that ended too: the actor's own, or all for `Sight.knows_people`."""
+        every = self._sight.knows_people()
         return [each.shown() for each in self.parts.rules.all() if every or each.maker == self.actor.subject]
 
     # --- records --------------------------------------------------------------------------------------------
@@ -248,11 +249,7 @@ class UseCases:
 
         Those that were made in the actor's name, or all for who may see all runs.
         """
-        withdrawn = {each["ticket"]: each["object_id"] for each in self.parts.business.objects("withdrawal", limit)}
-        found = self.parts.business.objects("ticket", limit)
-        every, mine = self._sight.may("see"), self.actor.subject
-        return [
-            {**each, "withdrawn": withdrawn.get(each["object_id"])}
-            for each in found
-            if every or each["created_by"] == mine
-        ]
+        business = self.parts.business
+        withdrawn = {each["ticket"]: each["object_id"] for each in business.objects("withdrawal", sys.maxsize)}
+        found = business.objects("ticket", limit, None if self._sight.may("see") else self.actor.subject)
+        return [{**each, "withdrawn": withdrawn.get(each["object_id"])} for each in found]

@@ -34,7 +34,7 @@ _READ = {
 _LIST = {
     kind: Statement(
         select(table)
-        .where(table.c.tenant_id == param("tenant"))
+        .where(table.c.tenant_id == param("tenant"), or_(param("by").is_(None), table.c.created_by == param("by")))
         .order_by(table.c.created_at.desc(), table.c.object_id)
         .limit(param("limit"))
     )
@@ -202,10 +202,10 @@ class BusinessStore:
         with self.database.read() as connection:
             return connection.one(_WITHDRAWN, self._key(ticket=ticket)) is not None
 
-    def objects(self, kind: str, limit: int = 1000) -> list[Json]:
-        """Newest first, with `object_id, created_by, created_at` beside the fields."""
+    def objects(self, kind: str, limit: int = 1000, by: str | None = None) -> list[Json]:
+        """Newest first, with `object_id, created_by, created_at` beside the fields; all, or those created by one."""
         with self.database.read() as connection:
-            rows = connection.all(_LIST[kind], self._key(limit=limit))
+            rows = connection.all(_LIST[kind], self._key(limit=limit, by=by))
         return [
             {"object_id": row["object_id"]}
             | {name: row[name] for name in FIELDS[kind]}

@@ -100,3 +100,14 @@ def test_a_grant_raises_the_limit_and_is_in_the_audit(remit: Cli) -> None:
     assert (limit["turns"], limit["active_ms"]) == (22, 16 * 60_000)
     assert remit.json("audit").json["entries"][-1]["action"] == "budget.grant"
     assert remit.json("budget", "refuse", run_id).error == "CONFLICT"
+
+
+def test_who_may_only_watch_is_told_of_a_doubt_and_not_what_it_is_about(remit: Cli, in_doubt: str) -> None:
+    remit.json("roles", "give", "olga", "operator")
+
+    (told,) = remit.json("doubt", user="olga").json["doubt"]
+
+    assert told["operation_id"] == in_doubt
+    assert [told[name] for name in ("arguments", "key", "detail")] == [None] * 3
+    assert remit("doubt", user="olga").code == 0
+    assert remit.json("doubt", user="eve").json["doubt"] == []

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.cli import TICKET, Cli, asked
 
+ARGUMENTS = '{"source": "a notice", "field": "effective", "observed": "b", "recorded": "a", "record": "r1"}'
 EVERY_TICKET_BY_TWO = '@id("two") @quorum("2") permit (principal, action == Action::"use", resource);'
 
 
@@ -34,8 +35,7 @@ def test_a_policy_file_that_does_not_hold_is_refused_before_anything_is_done(rem
 
 
 def test_explain_says_what_somebody_would_meet_and_by_which_rule(remit: Cli):
-    arguments = '{"source": "a notice", "field": "effective", "observed": "b", "recorded": "a", "record": "r1"}'
-    question = ("policy", "explain", "--agent", "ticket", "--tool", "create_ticket", "--args", arguments)
+    question = ("policy", "explain", "--agent", "ticket", "--tool", "create_ticket", "--args", ARGUMENTS)
 
     ada = remit.json(*question, "--as", "ada").json["rulings"]
     bob = remit.json(*question, "--as", "bob").json["rulings"]
@@ -281,3 +281,50 @@ def test_simulate_leaves_out_the_runs_that_one_may_not_see(remit: Cli):
     found = remit.json("policy", "simulate", "--policy", "service", user="eve")
 
     assert (found.code, found.json["asked"], found.json["differ"]) == (0, 0, [])
+
+
+def test_everybody_is_shown_what_is_their_own(remit: Cli):
+    remit.json("roles", "give", "bob", "user")
+    remit.json("grants", "give", "bob", "write:ticket")
+    for record, user in (("r1", "bob"), ("r2", "ada")):
+        asked_about = asked(remit.json("run", "ticket", *TICKET, "--record", record, user=user))
+        remit.json("approve", asked_about["id"])
+
+    tickets = remit.json("tickets", "list", "--limit", "1", user="bob").json["tickets"]
+    listed = {name: remit.json(name, "list", user="bob").json[name] for name in ("roles", "grants")}
+    explained = remit.json(
+        *("policy", "explain", "--as", "bob", "--agent", "ticket", "--tool", "create_ticket", "--args", ARGUMENTS),
+        user="bob",
+    )
+
+    assert [each["created_by"] for each in tickets] == ["bob"]  # the newest of his, not what is his of the newest
+    assert {name: {each["subject"] for each in found} for name, found in listed.items()} == {
+        "roles": {"bob"},
+        "grants": {"bob"},
+    }
+    assert [each["decision"] for each in explained.json["rulings"]] == ["allowed"] * 2
+
+
+def test_the_user_of_the_data_directory_knows_who_may_what_also_without_the_audit(remit: Cli):
+    remit.json("grants", "revoke", "ada", "audit")
+    remit.json("roles", "give", "bob", "approver")
+
+    explained = remit.json(
+        *("policy", "explain", "--as", "bob", "--agent", "ticket", "--tool", "create_ticket", "--args", ARGUMENTS)
+    )
+
+    assert (remit.json("audit").error, explained.code) == ("POLICY_DENIED", 0)
+    assert [each["subject"] for each in remit.json("roles", "list").json["roles"]] == ["bob"]
+
+
+def test_who_may_not_drop_or_retry_messages_is_noted(remit: Cli):
+    remit.json("show")
+
+    for command in ("drop", "retry"):
+        remit.json("messages", command, "m", user="eve")
+
+    entries = remit.json("audit", "--actor", "eve").json["entries"]
+    assert [(each["action"], each["result"]) for each in entries] == [
+        ("message.drop", "denied"),
+        ("message.retry", "denied"),
+    ]
