@@ -18,7 +18,7 @@ CODE  := graphs nodes tools state store service tests benchmarks examples
 
 help:
 	@echo "make demo       see a run ask, act once and account for it"
-	@echo "make test       the tests, in under two minutes"
+	@echo "make test       the tests, in a few minutes"
 	@echo
 	@echo "make setup      the environment in $(VENV), from requirements.lock (the others do this by themselves)"
 	@echo "make test-long  the tests with real processes and servers"
