@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nodes.due import look
+from nodes.rule_making import MAX_WHY, NewRule
 from nodes.shapes import Answer
 from state.actor import Actor
 from state.budget import Budget
-from state.errors import ApprovalNotFound
+from state.errors import ApprovalNotFound, InputInvalid, NotAllowed
 from tests.support.faults import CannotBeAsked
 from tests.support.world import World, final, note
 
@@ -56,3 +57,32 @@ def test_a_request_that_comes_twice_under_its_key_is_one_run(loop_world: World) 
 
     assert asked("first") == ("first", True)
     assert asked("second") == ("first", False)
+
+
+def test_a_rule_is_ended_by_its_maker_also_without_the_right_to_make_it_and_by_no_stranger(loop_world: World) -> None:
+    loop_world.permit("bob", "approve")
+    loop_world.permit("bob", "rule")
+    loop_world.rules("notes", by="bob", agent="noter")
+    loop_world.forbid("bob", "rule")
+    with pytest.raises(NotAllowed):
+        loop_world.parts.rules.end(Actor("eve"), "notes")
+
+    loop_world.parts.rules.end(Actor("bob"), "notes")
+
+    told = [each for each in loop_world.audit if each["action"] == "rule.end"]
+    assert [(each["actor"], each["object"], each["result"]) for each in told] == [
+        ("eve", "rule:notes", "denied"),
+        ("bob", "rule:notes", "ended"),
+    ]
+    assert loop_world.noter().status == "waiting/approval"
+
+
+def test_why_a_rule_is_made_is_said_in_bounded_words(loop_world: World) -> None:
+    until = loop_world.clock.now() + 1_000
+
+    made = loop_world.parts.rules.make(ADA, NewRule("notes", "create_note", {"agent": "noter"}, until, "x" * MAX_WHY))
+
+    assert (made.version, made.why) == (1, "x" * MAX_WHY)
+    for why in ("x" * (MAX_WHY + 1), " ", "\ud800"):
+        with pytest.raises(InputInvalid):
+            loop_world.parts.rules.make(ADA, NewRule("more", "create_note", {"agent": "noter"}, until, why))

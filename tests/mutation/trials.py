@@ -14,6 +14,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -114,7 +115,7 @@ class Trials:
         else:
             outcomes = {0: "survived", None: "timeout", -signal.SIGALRM: "timeout", ELSEWHERE: "elsewhere"}
             trial.outcome, trial.killer = outcomes.get(status, "killed"), killer or f"exit status {status}"
-            print(f"{time.monotonic():.1f} {trial.outcome} {trial.line} {trial.change} {trial.killer}", file=sys.stderr)
+            print(f"{trial.outcome} {trial.line} {trial.change} {trial.killer}", file=sys.stderr)
             if killer:
                 self._killers.append((trial.line, killer))
                 KILLS[killer] += 1
@@ -159,6 +160,8 @@ def _ended(running: dict[int, _Running]) -> Iterator[tuple[int, int | None, str]
         if not done:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)  # services that a test started and could not stop any more
         said = _folder(pid) / "killer"
         killer = said.read_text() if said.exists() else ""
         shutil.rmtree(_folder(pid), ignore_errors=True)
