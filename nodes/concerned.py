@@ -7,7 +7,7 @@ from state.approval import Approval
 from state.run import Run
 from store import approvals
 from store.database import Connection
-from tools.approving import Approving, answerable
+from tools.approving import answerable
 from tools.policy import Policy, Ruling
 
 
@@ -17,7 +17,6 @@ class Concerned:
     def __init__(self, agents: Agents, policy: Policy) -> None:
         self._agents = agents
         self._policy = policy
-        self._approving = Approving(policy)
 
     def ruling(
         self, connection: Connection, tenant: str, subject: str, approval: Approval, run: Run, *, says_no: bool = True
@@ -25,7 +24,7 @@ class Concerned:
         """May they answer it? Raises InputInvalid where its amount cannot be told and the answer is not a no."""
         tool = self._agents.tools(run.agent_id).get(approval.tool)
         question = answerable(approval, run.agent_id, tool, says_no=says_no)
-        return self._approving.may(connection, tenant, subject, question)
+        return self._policy.may_approve(connection, tenant, subject, question)
 
     def by_question(self, connection: Connection, tenant: str, subject: str, approval: Approval, run: Run) -> bool:
         """May they answer it, or have they?"""

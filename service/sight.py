@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphs.wiring import Parts
+from nodes.concerned import Concerned
 from state.actor import Actor
 from state.approval import Approval
 from state.digest import Json
@@ -10,7 +11,6 @@ from state.errors import NotAllowed
 from state.run import Run
 from store import audit
 from store.ledger import REMIT, Ledger
-from tools.approving import answerable
 from tools.policy import Action, Ruling
 
 
@@ -61,10 +61,9 @@ class Sight:
 
     def decides(self, approval: Approval, run: Run) -> bool:
         """May the actor answer this question? Where its amount cannot be told, it is judged without one."""
-        tool = self._parts.agents.tools(run.agent_id).get(approval.tool)
-        question = answerable(approval, run.agent_id, tool, says_no=True)
+        concerned = Concerned(self._parts.agents, self._parts.policy)
         with self._ledger.database.read() as connection:
-            return self._parts.policy.may_approve(connection, self._ledger.tenant, self._subject, question).allowed
+            return concerned.ruling(connection, self._ledger.tenant, self._subject, approval, run).allowed
 
 
 def user_of_the_data(ledger: Ledger) -> str | None:

@@ -35,30 +35,26 @@ class Approver:
 
 
 class Approving:
-    """Judges answers under one policy. `connection` is an open ledger transaction."""
+    """Judges answers that were given, by people and by standing rules, under one policy."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-
-    def may(self, connection: Connection, tenant: str, subject: str, question: Question) -> Ruling:
-        """May this person answer this question now?"""
-        return self._policy.may_approve(connection, tenant, subject, question)
 
     def still(self, tx: RunTransaction, decision: Decision, question: Question) -> Ruling:
         """Might whoever gave this answer give it at this moment?"""
         approver = _approver(tx.connection, tx.tenant, decision.approver)
         if not approver.by_rule:
-            return self.may(tx.connection, tx.tenant, approver.person, question)
+            return self._policy.may_approve(tx.connection, tx.tenant, approver.person, question)
         if approver.rule is None or not approver.rule.in_force(tx.now):
             return Ruling(False, f"{decision.approver} is not in force any more", self._policy.version)
-        if not covers(approver.rule, question, question.arguments):
+        if not covers(approver.rule, question):
             return Ruling(False, f"{decision.approver} does not cover it any more", self._policy.version)
         return self._policy.may_approve(tx.connection, tx.tenant, approver.person, question, by_rule=True)
 
     def by_rules(self, tx: RunTransaction, approval: Approval, question: Question) -> bool:
         """Let the standing rules answer that cover the question; True if that makes it approved."""
         for rule in standing_rules.for_tool(tx.connection, tx.tenant, approval.tool, tx.now):
-            if not covers(rule, question, question.arguments):
+            if not covers(rule, question):
                 continue
             ruling = self._policy.may_approve(tx.connection, tx.tenant, rule.maker, question, by_rule=True)
             if ruling.allowed:
@@ -142,9 +138,9 @@ def _approver(connection: Connection, tenant: str, named: str) -> Approver:
 # --- what a rule covers -----------------------------------------------------------------------------------------
 
 
-def covers(rule: StandingRule, question: Question, arguments: Json) -> bool:
+def covers(rule: StandingRule, question: Question) -> bool:
     """Is this use within the bounds of the rule? A bound that asks for what a use does not have is not met."""
-    bounds = rule.bounds
+    bounds, arguments = rule.bounds, question.arguments
     of = {"agent": question.agent_id, "requester": question.requester}
     if any(name in bounds and bounds[name] != value for name, value in of.items()):
         return False
